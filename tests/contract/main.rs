@@ -3,5 +3,7 @@
 
 mod http;
 mod mcp;
+mod rpc;
 mod tiny;
+mod tools;
 mod wire;
