@@ -81,6 +81,6 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("post_tokens",                   POST, "/tokens",                    Needs::Human,              &[],                                                                   tokens::issue).created(),
         Operation::new("list_api_operations",           GET,  "/operations",                Needs::Read,               &[],                                                                   catalogue.list()),
         Operation::new("get_api_operation",             GET,  "/operations/{key}",          Needs::Read,               &[OperationNotFound],                                                  catalogue.get()),
-        Operation::new("call_api_operation",            POST, "",                           Needs::Read,               &[OperationNotFound],                                                  catalogue.call()).mcp_only(),
+        Operation::new("call_api_operation",            POST, "",                           Needs::Read,               &Reason::ALL,                                                          catalogue.call()).mcp_only(),
     ]
 }
