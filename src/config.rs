@@ -167,7 +167,9 @@ pub type Flag<'a> = (&'static str, &'static str, &'a str);
 impl Config {
     /// The defaults, untouched by the environment.
     pub fn shipped() -> Self {
-        Layers::shipped().finish().expect("the shipped config.toml passes its own checks, see tests")
+        Layers::shipped()
+            .finish()
+            .expect("the shipped config.toml passes its own checks, see tests")
     }
 
     /// The defaults, then the file, then the environment, then the flags.

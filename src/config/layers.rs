@@ -255,9 +255,11 @@ fn plain(value: DeValue<'_>) -> Option<Value> {
             i64::from_str_radix(number.as_str(), number.radix()).map(Value::Integer).ok()
         }
         DeValue::Boolean(yes) => Some(Value::Boolean(yes)),
-        DeValue::Array(items) => {
-            items.into_iter().map(|item| plain(item.into_inner())).collect::<Option<_>>().map(Value::Array)
-        }
+        DeValue::Array(items) => items
+            .into_iter()
+            .map(|item| plain(item.into_inner()))
+            .collect::<Option<_>>()
+            .map(Value::Array),
         DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => None,
     }
 }
@@ -298,7 +300,10 @@ mod tests {
             let range = RANGES.iter().find(|(known, _)| known == name).map(|(_, range)| range);
             assert!(within(range, &setting.value), "{name}: {}", allowed(range));
         }
-        assert!(RANGES.iter().all(|(name, _)| shipped.0.contains_key(*name)), "a row without setting");
+        assert!(
+            RANGES.iter().all(|(name, _)| shipped.0.contains_key(*name)),
+            "a row without setting"
+        );
     }
 
     #[test]
@@ -349,9 +354,14 @@ mod tests {
         for (file, sentence) in cases {
             assert_eq!(refusal(file, &[]), sentence);
         }
-        for file in ["[realm]\nname = \"human\"", "[realm]\nname = \"Big\"", "[server]\nlisten = \"localhost\"",
-            "[server]\npublic_origin = \"https://a.example/path\"", "[logs]\nlevel = \"lo=ud=er\"", "[storage]\ndata_dir = \"\""]
-        {
+        for file in [
+            "[realm]\nname = \"human\"",
+            "[realm]\nname = \"Big\"",
+            "[server]\nlisten = \"localhost\"",
+            "[server]\npublic_origin = \"https://a.example/path\"",
+            "[logs]\nlevel = \"lo=ud=er\"",
+            "[storage]\ndata_dir = \"\"",
+        ] {
             assert!(refusal(file, &[]).contains("cannot be; allowed: "), "{file}");
         }
         assert!(refusal("[server\n", &[]).starts_with("my.toml, line 1: this is not TOML: "));

@@ -1,15 +1,20 @@
 //! Appends many small records from many tasks and says how fast it went and how large the groups were.
 //!
-//! `cargo run --release --example throughput -- [tasks] [in flight per task] [records] [references: 0|1] [folder]`
+//! `cargo run --release --example throughput -- [tasks] [in flight per task] [records] [references: 0|1]
+//! [records per checkpoint] [power: 0|1] [folder]`
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use parley_journal::sled::SledJournal;
+use parley_journal::sled::{Durability, SledJournal};
 use parley_journal::{Append, Journal, Numbered, Record, Settings, Stream};
 
 const BODY_BYTES: usize = 300;
 const STREAMS_PER_TASK: u64 = 50;
+
+/// Numbers are handed out to all tasks in one row, as a server does.
+static IDS: AtomicU64 = AtomicU64::new(1);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given: Vec<String> = std::env::args().skip(1).collect();
@@ -19,10 +24,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (tasks, flight, records) = (number(0, 64), number(1, 1), number(2, 200_000));
     let referenced = number(3, 1) == 1;
     let folder =
-        given.get(4).cloned().unwrap_or_else(|| format!("/tmp/throughput-{}", std::process::id()));
+        given.get(6).cloned().unwrap_or_else(|| format!("/tmp/throughput-{}", std::process::id()));
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let mut settings = Settings::new(&folder);
+    settings.checkpoint_records = number(4, settings.checkpoint_records as u64) as usize;
+    let durability = if number(5, 0) == 1 { Durability::Power } else { Durability::Process };
     let opened = Instant::now();
-    let journal = Arc::new(SledJournal::open(Settings::new(&folder))?);
+    let journal = Arc::new(SledJournal::open_with(settings.clone(), durability)?);
     println!("open {:?}, tip {}", opened.elapsed(), *journal.tip().borrow());
     let base = *journal.tip().borrow();
     let start = Instant::now();
@@ -59,12 +67,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("close {:?}", start.elapsed());
     drop(journal);
     let start = Instant::now();
-    let journal = SledJournal::open(Settings::new(&folder))?;
+    let journal = SledJournal::open(settings)?;
     println!("reopen {:?}", start.elapsed());
     let start = Instant::now();
     let read = runtime.block_on(journal.read(Stream { kind: 1, number: base + 1 }, 0))?;
     println!("read a stream of {} records {:?}", read.len(), start.elapsed());
-    if given.get(4).is_none() {
+    if given.get(6).is_none() {
         drop(journal);
         std::fs::remove_dir_all(&folder)?;
     }
@@ -86,7 +94,7 @@ async fn work(
         while sent < records && sent - answered < flight {
             let slot = sent % STREAMS_PER_TASK;
             let number = base + task * STREAMS_PER_TASK + slot + 1;
-            let id = base + task * records + sent + 1;
+            let id = IDS.fetch_add(1, Ordering::Relaxed) + base;
             let mut reference = [0; 16];
             let scattered = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             reference[..8].copy_from_slice(&scattered.to_be_bytes());

@@ -57,11 +57,26 @@ pub struct Counters {
     pub checkpoints: u64,
 }
 
+/// What an answered append survives (J3).
+///
+/// sled's own flush on Linux is `sync_file_range`: the bytes are with the device, but neither the file's length nor
+/// the device's cache is made permanent. That is proof against the death of the process, and not against a power cut
+/// within the file system's commit interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The death of the process: sled's flush.
+    #[default]
+    Process,
+    /// A power cut as well: sled's flush and an `fdatasync` per group, which costs milliseconds on many disks.
+    Power,
+}
+
 /// A journal in a folder.
 #[derive(Debug)]
 pub struct SledJournal {
     shared: Arc<Shared>,
     settings: Settings,
+    durability: Durability,
 }
 
 impl SledJournal {
@@ -71,6 +86,15 @@ impl SledJournal {
     ///
     /// The folder is in use by another journal, cannot be read, is of another format, or its records are damaged.
     pub fn open(settings: Settings) -> Result<Self, ReadError> {
+        Self::open_with(settings, Durability::default())
+    }
+
+    /// Opens the journal of a folder, as [`SledJournal::open`] does, with a durability of choice.
+    ///
+    /// # Errors
+    ///
+    /// As [`SledJournal::open`].
+    pub fn open_with(settings: Settings, durability: Durability) -> Result<Self, ReadError> {
         let folder = settings.folder.display().to_string();
         let within = |error: ReadError| ReadError(format!("{folder}: {}", error.0));
         let db = ::sled::Config::new()
@@ -82,7 +106,14 @@ impl SledJournal {
             .open()
             .map_err(|error| within(explained(&error)))?;
         let trees = Trees::open(db).map_err(within)?;
-        let shared = Arc::new(Shared::new(Queue::new(&settings), trees.clone()));
+        let device = match durability {
+            Durability::Process => None,
+            Durability::Power => {
+                let file = File::open(settings.folder.join("db"));
+                Some(file.map_err(|error| within(ReadError(error.to_string())))?)
+            }
+        };
+        let shared = Arc::new(Shared::new(Queue::new(&settings), trees.clone(), device));
         shared.recover(&trees).map_err(within)?;
         let checkpointer =
             Checkpointer::start(Arc::clone(&shared), trees.clone(), settings.checkpoint_records)?;
@@ -92,7 +123,7 @@ impl SledJournal {
             .spawn(move || committer.run())
             .map_err(|error| ReadError(format!("no thread for the committer: {error}")))?;
         *lock(&shared.committer) = Some(thread);
-        Ok(Self { shared, settings })
+        Ok(Self { shared, settings, durability })
     }
 
     /// What was done since the start.
@@ -263,6 +294,7 @@ impl Journal for SledJournal {
                 ("group_bytes_max", settings.group_bytes_max.to_string()),
                 ("checkpoint_records", settings.checkpoint_records.to_string()),
                 ("cache_bytes", settings.cache_bytes.to_string()),
+                ("durability", format!("{:?}", self.durability).to_lowercase()),
             ],
         }
     }

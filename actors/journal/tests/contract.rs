@@ -1,5 +1,7 @@
 //! The promises J1 to J5, checked for every engine in the same way.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod support;
 
 use std::collections::HashSet;

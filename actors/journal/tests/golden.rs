@@ -1,5 +1,7 @@
 //! Bytes of a group record of version 1, written once and for all: they decode to the same records for ever.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use parley_journal::sled::group::{Builder, Group};
 use parley_journal::{Numbered, Record, Stream};
 

@@ -1,5 +1,6 @@
 //! What the committer, the checkpoint thread and the readers share.
 
+use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{
     Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -54,6 +55,8 @@ pub(super) struct Shared {
     /// waits for it.
     pub(super) trees: RwLock<Option<Trees>>,
     pub(super) committer: Mutex<Option<JoinHandle<()>>>,
+    /// The file to sync after sled's own flush, when a flush is to reach the device.
+    device: Option<File>,
     highest: Box<[AtomicU64; 256]>,
     #[cfg(test)]
     pub(super) broken: std::sync::atomic::AtomicBool,
@@ -61,7 +64,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// The shared part as it is after opening.
-    pub(super) fn new(queue: Queue, trees: Trees) -> Self {
+    pub(super) fn new(queue: Queue, trees: Trees, device: Option<File>) -> Self {
         Self {
             queue,
             generations: RwLock::default(),
@@ -72,6 +75,7 @@ impl Shared {
             counts: Counts::default(),
             trees: RwLock::new(Some(trees)),
             committer: Mutex::new(None),
+            device,
             highest: Box::new([const { AtomicU64::new(0) }; 256]),
             #[cfg(test)]
             broken: false.into(),
@@ -92,7 +96,9 @@ impl Shared {
             return Err(ReadError("broken for a test".into()));
         }
         self.counts.flushes.fetch_add(1, Ordering::Relaxed);
-        trees.flush()
+        trees.flush()?;
+        let synced = self.device.as_ref().map_or(Ok(()), File::sync_data);
+        synced.map_err(|error| ReadError(format!("the disk does not sync: {error}")))
     }
 
     /// The highest number of a series.
