@@ -17,9 +17,8 @@ pub(crate) fn check(row: &Row) -> Result<Outcome, String> {
         &serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", row.place)),
     );
     let schema = schemars::schema_for!(Envelope).to_value();
-    let refusal = shape(&schema, &schema, "", &sent)
-        .map_err(|(field, rule)| (field, rule, None))
-        .and_then(|()| {
+    let refusal =
+        shape(&schema, "", &sent).map_err(|(field, rule)| (field, rule, None)).and_then(|()| {
             let envelope: Envelope =
                 serde_json::from_value(sent).expect("what has the shape can be read");
             envelope.check().map(drop).map_err(|refusal| {
@@ -87,13 +86,13 @@ fn grown(value: &Value) -> Value {
 type No = (String, String);
 
 /// The words of JSON Schema that the envelope uses; another word is a mistake of this function.
-fn shape(root: &Value, schema: &Value, path: &str, value: &Value) -> Result<(), No> {
+fn shape(schema: &Value, path: &str, value: &Value) -> Result<(), No> {
     let Value::Object(words) = schema else { return Ok(()) };
     let no = |rule: &str| Err((path.to_string(), rule.to_string()));
     if let Some(choices) = words.get("anyOf").and_then(Value::as_array) {
         let mut tried: Vec<No> = Vec::new();
         for choice in choices {
-            match shape(root, choice, path, value) {
+            match shape(choice, path, value) {
                 Ok(()) => return Ok(()),
                 Err(why) => tried.push(why),
             }
@@ -150,18 +149,18 @@ fn shape(root: &Value, schema: &Value, path: &str, value: &Value) -> Result<(), 
             }
             "items" => {
                 for (at, item) in value.as_array().into_iter().flatten().enumerate() {
-                    shape(root, meant, &format!("{path}[{at}]"), item)?;
+                    shape(meant, &format!("{path}[{at}]"), item)?;
                 }
             }
             "additionalProperties" if meant.is_object() => {
                 for (name, item) in value.as_object().into_iter().flatten() {
-                    shape(root, meant, &under(path, name), item)?;
+                    shape(meant, &under(path, name), item)?;
                 }
             }
             "properties" => {
                 for (name, item) in value.as_object().into_iter().flatten() {
                     match meant.get(name) {
-                        Some(meant) => shape(root, meant, &under(path, name), item)?,
+                        Some(meant) => shape(meant, &under(path, name), item)?,
                         None => {
                             return Err((
                                 under(path, name),
