@@ -1,1 +1,17 @@
-//! x
+//! One actor per thread, the registry that supervises them, and the desk.
+//!
+//! This crate knows the language and the journal. It does not know HTTP, MCP, tokens as text, or JSON.
+//!
+//! Read in this order: [`record`] (bytes), [`seat`] (a thread actor without the actor), [`view`] (what readers see),
+//! [`directory`] (every thread's line), `thread` and [`desk`] (actix glue), [`registry`] (find, start, replace).
+
+pub mod record;
+pub mod seat;
+pub mod view;
+pub mod directory;
+pub mod desk;
+pub mod registry;
+
+mod thread;
+
+pub use registry::Registry;

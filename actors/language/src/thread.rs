@@ -184,7 +184,6 @@ impl Thread {
         match &event.fact {
             Fact::Opened { .. } => unreachable!("a thread is opened once, by its first record"),
             Fact::Posted { message, answers, mark } => {
-                // The mark comes first: a decide settles what was owed before it.
                 self.say(&event.by, message, Some(*answers));
                 if let Some(mark) = mark {
                     self.mark(mark);
@@ -218,9 +217,11 @@ impl Thread {
         let place = self.said.len();
         if let Some(answers) = answers
             && message.kind != Kind::Note
+            && let Ok(at) = self.unanswered.binary_search_by_key(&answers, |(_, owed)| owed.message)
+            && self.unanswered[at].1.by != *by
         {
-            // Section 4: a note never clears the debt.
-            self.unanswered.retain(|(_, owed)| owed.message != answers || owed.by == *by);
+            // Section 4: any other author's act clears the debt, but a note never does.
+            self.unanswered.remove(at);
         }
         if message.kind == Kind::Decide {
             self.settled = place;

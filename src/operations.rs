@@ -1,0 +1,4 @@
+//! The operations.
+
+pub mod catalogue;
+pub mod manifest;

@@ -1,0 +1,182 @@
+//! Everything that stands between the wire and the operations: the table, its routes, its tools, and the settings.
+//!
+//! It is built once and shared by all workers. It holds no state of the forum beyond the one it is given.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use actix_web::http::header::HeaderValue;
+use actix_web::web::Bytes;
+
+use crate::caller::Doorkeeper;
+use crate::http::router::Router;
+use crate::mcp::tools::{self, Tools};
+use crate::operation::Table;
+
+/// What the surface is set to.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The server's name, as MCP clients see it.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its own address in browsers, like `https://forum.example.org`.
+    pub public_origin: Option<String>,
+    /// Further origins that may call from a browser, like `https://claude.ai`. Loopback always may.
+    pub allowed_origins: Vec<String>,
+    /// Whether a proxy stands in front, so that the last address in `X-Forwarded-For` is the caller's.
+    pub behind_proxy: bool,
+}
+
+/// The surface of one server.
+pub struct Surface<S>(Arc<Inner<S>>);
+
+/// What all workers share of it.
+pub struct Inner<S> {
+    pub(crate) state: S,
+    pub(crate) table: Arc<Table<S>>,
+    pub(crate) router: Router,
+    pub(crate) tools: Tools,
+    pub(crate) challenge: HeaderValue,
+    origins: Vec<String>,
+    behind_proxy: bool,
+    draining: AtomicBool,
+}
+
+impl<S> Clone for Surface<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S> std::ops::Deref for Surface<S> {
+    type Target = Inner<S>;
+
+    fn deref(&self) -> &Inner<S> {
+        &self.0
+    }
+}
+
+impl<S: Doorkeeper> Surface<S> {
+    /// The surface of this state and table.
+    ///
+    /// # Panics
+    /// When two rows of the table have the same method and path.
+    pub fn new(state: S, table: Arc<Table<S>>, settings: Settings) -> Self {
+        let realm: String = state
+            .realm()
+            .chars()
+            .filter(|c| c.is_ascii_graphic() && !"\"\\".contains(*c))
+            .collect();
+        let challenge =
+            HeaderValue::from_maybe_shared(Bytes::from(format!("Bearer realm=\"{realm}\"")))
+                .expect("only graphic ASCII is in it");
+        let mut origins = settings.allowed_origins;
+        origins.extend(settings.public_origin);
+        for origin in &mut origins {
+            *origin = origin.trim_end_matches('/').to_ascii_lowercase();
+        }
+        Self(Arc::new(Inner {
+            router: Router::new(&table),
+            tools: Tools::new(&table, &settings.name, &settings.version),
+            state,
+            table,
+            challenge,
+            origins,
+            behind_proxy: settings.behind_proxy,
+            draining: AtomicBool::new(false),
+        }))
+    }
+
+    /// From now on every new call is refused as `unavailable`; those inside go on.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
+    }
+
+    /// Whether new calls are refused.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    /// The forum's state.
+    pub fn state(&self) -> &S {
+        &self.0.state
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table<S> {
+        &self.0.table
+    }
+
+    /// The answer to `tools/list`: all tools, or the core.
+    pub fn tool_list(&self, core: bool) -> &str {
+        if core { &self.0.tools.core } else { &self.0.tools.all }
+    }
+
+    /// What MCP clients are told at the start.
+    pub fn instructions(&self) -> &'static str {
+        tools::INSTRUCTIONS
+    }
+}
+
+impl<S> Inner<S> {
+    /// Whether a page of this origin may call.
+    pub(crate) fn allows_origin(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        self.origins.contains(&origin) || is_loopback(&origin)
+    }
+
+    /// The caller's address.
+    pub(crate) fn address(&self, request: &actix_web::HttpRequest) -> IpAddr {
+        let forwarded = || {
+            let header = request.headers().get_all("x-forwarded-for").last()?.to_str().ok()?;
+            header.rsplit(',').next()?.trim().parse().ok()
+        };
+        let behind = if self.behind_proxy { forwarded() } else { None };
+        behind
+            .or_else(|| request.peer_addr().map(|peer| peer.ip()))
+            .unwrap_or(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST))
+    }
+}
+
+/// `http://localhost:5173` and its like: any port, by name or number.
+fn is_loopback(origin: &str) -> bool {
+    let Some(authority) =
+        origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
+    else {
+        return false;
+    };
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|host| {
+        authority.strip_prefix(host).is_some_and(|rest| {
+            rest.is_empty()
+                || rest.strip_prefix(':').is_some_and(|port| {
+                    !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit())
+                })
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback;
+
+    #[test]
+    fn loopback_is_exact() {
+        for origin in
+            ["http://localhost", "http://127.0.0.1:7464", "https://[::1]:1", "http://localhost:80"]
+        {
+            assert!(is_loopback(origin), "{origin}");
+        }
+        for origin in [
+            "null",
+            "http://localhost.evil.org",
+            "http://127.0.0.1.evil",
+            "http://localhost:80x",
+            "ftp://localhost",
+            "http://localhost:",
+        ] {
+            assert!(!is_loopback(origin), "{origin}");
+        }
+    }
+}
