@@ -111,7 +111,7 @@ pub struct Evidence {
     pub value: String,
     /// A remark.
     #[serde(default)]
-    #[schemars(length(min = 1, max = limits::EVIDENCE_NOTE))]
+    #[schemars(length(max = limits::EVIDENCE_NOTE))]
     pub note: Option<String>,
 }
 
