@@ -54,7 +54,7 @@ fn the_house_keeps_its_promises() {
         return;
     }
     let steps = number("PARLEY_HISTORY_STEPS").unwrap_or(if cfg!(debug_assertions) {
-        100_000
+        500_000
     } else {
         1_000_000
     });
