@@ -78,7 +78,7 @@ fn every_planted_mistake_is_found() {
         match (0..SEEDS).filter(quiet).find_map(|seed| Some((seed, history(seed, mistake).err()?)))
         {
             Some((seed, (tick, broken))) => {
-                println!("{mistake:?}: seed {seed}, tick {tick}: {broken}")
+                println!("{mistake:?}: seed {seed}, tick {tick}: {broken}");
             }
             None => missed.push(mistake),
         }
