@@ -31,7 +31,8 @@ pub(crate) struct Intent {
 pub(crate) enum What {
     Open(Kind),
     Say(Kind, Option<MessageId>),
-    Act(Act),
+    /// An act that is no message.
+    Act(Box<Act>),
 }
 
 impl Intent {
@@ -47,7 +48,7 @@ impl Intent {
         match &self.what {
             What::Open(kind) => Act::Open { board: 1, draft: self.draft(*kind, None), client_ref },
             What::Say(kind, parent) => Act::Post { draft: self.draft(*kind, *parent), client_ref },
-            What::Act(act) => act.clone(),
+            What::Act(act) => Act::clone(act),
         }
     }
 
@@ -114,7 +115,7 @@ pub(crate) fn wish(
             What::Say(kind, Some(first).filter(|_| dice.happens(30)))
         }
         Some(_) if who == HUMAN && dice.happens(20) => {
-            What::Act(Act::LlmReply { allowed: dice.happens(75), message: None })
+            What::Act(Box::new(Act::LlmReply { allowed: dice.happens(75), message: None }))
         }
         Some(_) => {
             let pin = Act::Pin(dice.happens(50));
@@ -128,7 +129,7 @@ pub(crate) fn wish(
                 Act::Confirm,
                 Act::Revert,
             ];
-            What::Act(acts[dice.roll(acts.len())].clone())
+            What::Act(Box::new(acts[dice.roll(acts.len())].clone()))
         }
     };
     let is_message = !matches!(what, What::Act(_));
