@@ -1,7 +1,7 @@
 //! The engine on disk: group commit on sled.
 //!
-//! One thread, the committer, takes the appends that wait, stores them as one record of the tree `journal`, flushes
-//! once and answers them all; meanwhile the next ones gather. The indexes (streams, references, numbers) are kept in
+//! One thread, the committer, takes the appends that wait, stores them as one group (one record of the tree `journal`,
+//! or several when it is large), flushes once and answers them all; meanwhile the next ones gather. The indexes (streams, references, numbers) are kept in
 //! memory and written down behind the committer's back at checkpoints; a start reads the journal from the last
 //! checkpoint on to have them again.
 

@@ -4,12 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ::sled::IVec;
-
 use super::checkpointer::Checkpointer;
 use super::draft::{Draft, Verdict};
 use super::index::{Trees, failed};
-use super::queue::{Command, Ending, Waiter};
+use super::queue::{Command, Ending};
 use super::shared::{Shared, lock, write};
 use super::table::Place;
 use crate::{AppendError, Position, ReadError, Stream};
@@ -66,7 +64,7 @@ impl Committer {
                 self.verdicts.push(self.draft.accept(&waiter.append));
             }
         }
-        let stored = if self.draft.builder.records() == 0 { Ok(()) } else { self.store() };
+        let stored = if self.draft.records() == 0 { Ok(()) } else { self.store() };
         let failure = stored.err().map(|error| error.0);
         if let Some(failure) = &failure {
             self.shared.fail(failure);
@@ -78,21 +76,31 @@ impl Committer {
     /// Writes the group and flushes it; then everybody may see it.
     fn store(&mut self) -> Result<(), ReadError> {
         let first = self.next;
-        let records = self.draft.builder.records();
-        let bytes = IVec::from(self.draft.builder.finish());
-        let size = bytes.len() as u64;
+        self.draft.seal();
         let trees = &self.draft.trees;
-        let inserted = trees.journal.insert(first.to_be_bytes(), bytes.clone());
-        inserted.map_err(|error| failed(&error))?;
+        let mut key = first;
+        let mut size = 0;
+        for (records, bytes) in &self.draft.parts {
+            let inserted = trees.journal.insert(key.to_be_bytes(), bytes.clone());
+            inserted.map_err(|error| failed(&error))?;
+            key += u64::from(*records);
+            size += bytes.len() as u64;
+        }
         self.shared.flush(trees)?;
-        self.next += u64::from(records);
+        self.next = key;
 
         let counts = &self.shared.counts;
         counts.groups.fetch_add(1, Ordering::Relaxed);
-        counts.records.fetch_add(u64::from(records), Ordering::Relaxed);
+        counts.records.fetch_add(key - first, Ordering::Relaxed);
         counts.bytes.fetch_add(size, Ordering::Relaxed);
         self.publish(first);
-        lock(&self.shared.recent).push(first, records, bytes);
+        let mut recent = lock(&self.shared.recent);
+        let mut key = first;
+        for (records, bytes) in self.draft.parts.drain(..) {
+            recent.push(key, records, bytes);
+            key += u64::from(records);
+        }
+        drop(recent);
         self.shared.tip.send_replace(self.next - 1);
         Ok(())
     }
@@ -108,8 +116,9 @@ impl Committer {
         for (append, verdict) in appends.zip(&self.verdicts) {
             let Ok(begin) = *verdict else { continue };
             let tail = table.tail(append.stream, append.expected);
-            for (index, _) in (begin..).zip(&append.records) {
-                tail.places.push(Place { position: first + u64::from(index), index });
+            let position = first + u64::from(begin.offset);
+            for ((position, index), _) in (position..).zip(begin.index..).zip(&append.records) {
+                tail.places.push(Place { position, index });
             }
             tail.note = append.note.take();
             for (seq, record) in (append.expected..).zip(&append.records) {
@@ -124,19 +133,19 @@ impl Committer {
     /// and what was refused because of them is refused for the failure.
     fn answer(&mut self, failure: Option<&str>) {
         // Only meaningful when the group was stored, and only used then.
-        let first = self.next.saturating_sub(u64::from(self.draft.builder.records()));
+        let first = self.next.saturating_sub(u64::from(self.draft.records()));
         let mut verdicts = self.verdicts.drain(..);
         for command in self.batch.drain(..) {
             match command {
                 Command::Append(waiter) => {
                     let Some(verdict) = verdicts.next() else { continue };
                     let result = match (verdict, failure) {
-                        (Ok(index), None) => Ok(first + u64::from(index)),
+                        (Ok(begin), None) => Ok(first + u64::from(begin.offset)),
                         (Ok(_), Some(failure)) => Err(AppendError::Unknown(failure.into())),
                         (Err(error), None) => Err(error),
                         (Err(_), Some(failure)) => Err(AppendError::Refused(failure.into())),
                     };
-                    Waiter::answer(&waiter, result);
+                    waiter.answer(result);
                 }
                 Command::Settle(waiter) => {
                     let _ = waiter.send(());

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ::sled::IVec;
+
 use super::group::Builder;
 use super::index::Trees;
 use super::shared::{Shared, read};
@@ -12,14 +14,30 @@ use crate::{Append, AppendError, ReadError, Reference, Stream};
 /// How many stream lengths are remembered; beyond, all are forgotten and found again one by one.
 const HEADS_MAX: usize = 262_144;
 
-/// What became of an append: its first record's index in the group, or its refusal.
-pub(super) type Verdict = Result<u32, AppendError>;
+/// Bytes after which the next append begins another record of the tree. sled keeps up to sixteen of them on a page and
+/// reads pages as a whole, so this bounds what reading one record costs.
+const PART_BYTES: usize = 32 << 10;
+
+/// Where an accepted append begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begin {
+    /// Records before it in this flush.
+    pub(super) offset: u32,
+    /// Records before it in its part of the group.
+    pub(super) index: u32,
+}
+
+/// What became of an append.
+pub(super) type Verdict = Result<Begin, AppendError>;
 
 /// The draft. Every check also sees what the same group has taken before.
 pub(super) struct Draft {
     shared: Arc<Shared>,
     pub(super) trees: Trees,
-    pub(super) builder: Builder,
+    builder: Builder,
+    /// The finished parts of the present group, each with its number of records. An append is never divided (J4).
+    pub(super) parts: Vec<(u32, IVec)>,
+    sealed: u32,
     /// Lengths of streams, appends of the present group included. After a failed write they are wrong, and nothing is
     /// accepted any more.
     heads: QuickMap<Stream, u64>,
@@ -31,15 +49,32 @@ impl Draft {
     /// An empty draft.
     pub(super) fn new(shared: Arc<Shared>, trees: Trees) -> Self {
         let (heads, taken) = (QuickMap::default(), HashMap::new());
-        Self { shared, trees, builder: Builder::new(), heads, taken }
+        Self { shared, trees, builder: Builder::new(), parts: Vec::new(), sealed: 0, heads, taken }
     }
 
     /// Begins the next group.
     pub(super) fn clear(&mut self) {
         self.builder.clear();
+        self.parts.clear();
+        self.sealed = 0;
         self.taken.clear();
         if self.heads.len() > HEADS_MAX {
             self.heads.clear();
+        }
+    }
+
+    /// Records accepted into the present group.
+    pub(super) fn records(&self) -> u32 {
+        self.sealed + self.builder.records()
+    }
+
+    /// Finishes the part in work.
+    pub(super) fn seal(&mut self) {
+        let records = self.builder.records();
+        if records > 0 {
+            self.parts.push((records, IVec::from(self.builder.finish())));
+            self.sealed += records;
+            self.builder.clear();
         }
     }
 
@@ -74,12 +109,16 @@ impl Draft {
             let (stream, seq) = place.unwrap_or((stream, actual));
             return Err(AppendError::Duplicate { stream, seq });
         }
+        if self.builder.size() >= PART_BYTES {
+            self.seal();
+        }
         let index = self.builder.records();
+        let begin = Begin { offset: self.records(), index };
         for (seq, record) in (actual..).zip(&append.records) {
             self.builder.push(stream, seq, record);
         }
         self.heads.insert(stream, actual + append.records.len() as u64);
-        Ok(index)
+        Ok(begin)
     }
 
     /// The length of a stream.

@@ -1,4 +1,5 @@
-//! The bytes of a group record: all appends that shared one flush, under the position of their first record.
+//! The bytes of a group record: appends that shared one flush, under the position of their first record. A flush of
+//! many appends brings several, so that reading a record never means reading megabytes.
 //!
 //! ```text
 //! version u8 = 1 | records u32 LE | CRC-32 u32 LE over everything else | records
@@ -47,6 +48,12 @@ impl Builder {
     #[must_use]
     pub fn records(&self) -> u32 {
         self.records
+    }
+
+    /// How many bytes the group has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Adds a record of a stream.

@@ -7,7 +7,7 @@ use ::sled::IVec;
 use super::group::Group;
 use crate::{Position, ReadError, Stored};
 
-const GROUPS_MAX: usize = 64;
+const GROUPS_MAX: usize = 256;
 const BYTES_MAX: usize = 4 << 20;
 
 /// The newest groups in order, without gaps.
