@@ -37,7 +37,10 @@ pub fn configure<S: Doorkeeper>(config: &mut web::ServiceConfig, surface: &Surfa
     let surface = surface.clone();
     config.default_service(web::to(move |request: HttpRequest, payload: web::Payload| {
         let surface = surface.clone();
-        async move { surface.serve(request, payload).await }
+        async move {
+            let _inside = surface.enter_house();
+            surface.serve(request, payload).await
+        }
     }));
 }
 

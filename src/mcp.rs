@@ -328,6 +328,3 @@ impl<S: Doorkeeper> Call<'_, S> {
         self.error(INVALID_PARAMS, &format!("Unknown tool: {shown}"), Some(&data))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,86 @@
-//! The operations.
+//! THE TABLE: every operation of the forum, one row each. Right, path and reasons stand here and nowhere else; HTTP
+//! routes, MCP tools, the manifest, the catalogue and the documents are readings of it.
 
+pub mod boards;
 pub mod catalogue;
 pub mod manifest;
+pub mod messages;
+pub mod threads;
+pub mod tokens;
+
+use parley_language::words::Right;
+use parley_language::{Reason, Refusal, limits};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::cursor;
+use crate::forum::Forum;
+use crate::operation::{GET, Needs, Operation, POST};
+use catalogue::Catalogue;
+
+/// Where in a list, and how much of it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct Paging {
+    /// At most so many, 1 to 100; 50 if left out.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = limits::PAGE), extend("x-clamp" = true))]
+    pub limit: Option<i64>,
+    /// The `next_cursor` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+impl Paging {
+    /// How many entries a page has.
+    pub fn limit(&self) -> usize {
+        let limit = self.limit.unwrap_or(limits::PAGE_DEFAULT as i64);
+        limit.clamp(1, limits::PAGE as i64) as usize
+    }
+
+    /// Cuts a page out of a list that only grows.
+    ///
+    /// # Errors
+    /// `invalid_body` for a cursor of another list.
+    pub fn cut<T>(&self, length: usize, page: impl FnOnce(usize, usize) -> Vec<T>) -> Result<(Vec<T>, Option<String>), Refusal> {
+        let from = cursor::read_count(self.cursor.as_deref())?.min(length);
+        let to = (from + self.limit()).min(length);
+        Ok((page(from, to), (to < length).then(|| cursor::count(to))))
+    }
+}
+
+/// The reasons of an act in a thread that is no message.
+const ACT: &[Reason] = &[Reason::ThreadNotFound, Reason::ThreadClosed, Reason::ThreadAuthorityMissing, Reason::StateInvalid];
+
+/// The table.
+#[rustfmt::skip]
+pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
+    use Reason::*;
+    const SAY: &[Reason] = &[BoardNotFound, ThreadNotFound, ParentNotFound, NotFound, ThreadClosed, LlmReplyForbidden,
+        ThreadAuthorityMissing, StateInvalid, SelfReply, EvidenceRequired, Conflict];
+    const PENDING: &[Reason] = &[ThreadNotFound, ThreadAuthorityMissing, NothingToConfirm];
+    vec![
+        //             key                             method  path                          needs                     refuses                                                                handler
+        Operation::new("get_manifest",                  GET,  "/manifest",                  Needs::Public,             &[],                                                                   catalogue.manifest()),
+        Operation::new("get_health",                    GET,  "/health",                    Needs::Public,             &[],                                                                   catalogue::health).http_only().unmetered(),
+        Operation::new("get_boards",                    GET,  "/boards",                    Needs::Read,               &[],                                                                   boards::list),
+        Operation::new("get_boards_id",                 GET,  "/boards/{id}",               Needs::Read,               &[BoardNotFound],                                                      boards::one),
+        Operation::new("get_boards_id_threads",         GET,  "/boards/{id}/threads",       Needs::Read,               &[BoardNotFound],                                                      boards::threads),
+        Operation::new("post_boards",                   POST, "/boards",                    Needs::Write,              &[Conflict],                                                           boards::make).created(),
+        Operation::new("post_boards_id_threads",        POST, "/boards/{id}/threads",       Needs::Write,              SAY,                                                                   messages::open).created(),
+        Operation::new("get_threads",                   GET,  "/threads",                   Needs::Read,               &[BoardNotFound],                                                      threads::list),
+        Operation::new("get_threads_id",                GET,  "/threads/{id}",              Needs::Read,               &[ThreadNotFound],                                                     threads::one),
+        Operation::new("post_threads_id_messages",      POST, "/threads/{id}/messages",     Needs::Write,              SAY,                                                                   messages::post).created(),
+        Operation::new("get_threads_id_events",         GET,  "/threads/{id}/events",       Needs::Read,               &[ThreadNotFound],                                                     threads::events),
+        Operation::new("post_threads_id_close",         POST, "/threads/{id}/close",        Needs::Authority,          ACT,                                                                   threads::close).idempotent(),
+        Operation::new("post_threads_id_reopen",        POST, "/threads/{id}/reopen",       Needs::Authority,          ACT,                                                                   threads::reopen),
+        Operation::new("post_threads_id_state",         POST, "/threads/{id}/state",        Needs::Authority,          &[StateNotSettable, ThreadNotFound, ThreadClosed, ThreadAuthorityMissing, StateInvalid], threads::set_state),
+        Operation::new("post_threads_id_pin",           POST, "/threads/{id}/pin",          Needs::Right(Right::Pin),  &[ThreadNotFound, ThreadClosed],                                       threads::pin).idempotent(),
+        Operation::new("post_threads_id_confirm",       POST, "/threads/{id}/confirm",      Needs::Confirmer,          PENDING,                                                               threads::confirm),
+        Operation::new("post_threads_id_revert",        POST, "/threads/{id}/revert",       Needs::Confirmer,          PENDING,                                                               threads::revert).destructive(),
+        Operation::new("post_threads_id_llm_reply",     POST, "/threads/{id}/llm_reply",    Needs::Human,              &[ThreadNotFound, NotFound],                                           threads::llm_reply).idempotent(),
+        Operation::new("post_tokens",                   POST, "/tokens",                    Needs::Human,              &[],                                                                   tokens::issue).created(),
+        Operation::new("list_api_operations",           GET,  "/operations",                Needs::Read,               &[],                                                                   catalogue.list()),
+        Operation::new("get_api_operation",             GET,  "/operations/{key}",          Needs::Read,               &[OperationNotFound],                                                  catalogue.get()),
+        Operation::new("call_api_operation",            POST, "",                           Needs::Read,               &Reason::ALL,                                                          catalogue.call()).mcp_only(),
+    ]
+}

@@ -16,7 +16,7 @@ use parley_language::reason::Details;
 use serde_json::{Map, Value};
 
 use pattern::Pattern;
-use refuse::{bound, check_number, check_text, no_such_word, refuse};
+use refuse::{bound, check_id, check_number, check_text, no_such_word, refuse};
 pub(crate) use refuse::{nearest, refuse_field};
 use text::{integral, json_in, number_in};
 
@@ -179,7 +179,10 @@ impl Shape {
                     *value = Value::String(number.to_string());
                 }
                 match value {
-                    Value::String(text) => check_text(text, (*min, *max), pattern.as_ref(), place),
+                    Value::String(text) => {
+                        check_text(text, (*min, *max), pattern.as_ref(), place)?;
+                        if *id { check_id(text, pattern.as_ref(), place) } else { Ok(()) }
+                    }
                     _ => Err(self.wrong_type(place)),
                 }
             }
@@ -191,7 +194,8 @@ impl Shape {
             Kind::Number { integer, min, max, clamp } => {
                 let good =
                     if *integer { value.is_i64() || value.is_u64() } else { value.is_number() };
-                let huge = *clamp && value.as_f64().is_some_and(|number| number.fract() == 0.0);
+                let huge =
+                    *clamp && value.as_f64().is_some_and(|number| number.abs() > text::EXACT);
                 if !good && !huge {
                     return Err(self.wrong_type(place));
                 }
@@ -226,7 +230,12 @@ impl Shape {
                 "false" => Some(Value::Bool(false)),
                 _ => None,
             },
-            (Kind::Number { integer, .. }, Value::String(text)) => number_in(text.trim(), *integer),
+            (Kind::Number { integer, clamp, .. }, Value::String(text)) => {
+                let text = text.trim();
+                // What is clamped may be too large for any integer.
+                number_in(text, *integer)
+                    .or_else(|| clamp.then(|| number_in(text, false)).flatten())
+            }
             (
                 Kind::Number { integer: true, .. } | Kind::Text { id: true, .. },
                 Value::Number(number),

@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use actix_web::http::header::HeaderValue;
 use actix_web::web::Bytes;
@@ -42,11 +42,21 @@ pub struct Inner<S> {
     origins: Vec<String>,
     behind_proxy: bool,
     draining: AtomicBool,
+    inside: AtomicUsize,
 }
 
 impl<S> Clone for Surface<S> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
+    }
+}
+
+/// A call that is inside.
+pub struct Inside<S>(Surface<S>);
+
+impl<S> Drop for Inside<S> {
+    fn drop(&mut self) {
+        self.0.0.inside.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -86,17 +96,30 @@ impl<S: Doorkeeper> Surface<S> {
             origins,
             behind_proxy: settings.behind_proxy,
             draining: AtomicBool::new(false),
+            inside: AtomicUsize::new(0),
         }))
     }
 
     /// From now on every new call is refused as `unavailable`; those inside go on.
     pub fn drain(&self) {
-        self.draining.store(true, Ordering::Release);
+        self.draining.store(true, Ordering::SeqCst);
     }
 
     /// Whether new calls are refused.
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Acquire)
+        self.draining.load(Ordering::SeqCst)
+    }
+
+    /// Counts a call as inside until the guard is dropped. Counted before it asks whether the server drains, so that a
+    /// server that drains and finds nobody inside has nobody inside.
+    pub fn enter_house(&self) -> Inside<S> {
+        self.0.inside.fetch_add(1, Ordering::SeqCst);
+        Inside(self.clone())
+    }
+
+    /// How many calls are inside.
+    pub fn inside(&self) -> usize {
+        self.0.inside.load(Ordering::SeqCst)
     }
 
     /// The forum's state.

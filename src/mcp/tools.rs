@@ -132,11 +132,21 @@ fn compact(schema: &Value, depth: usize) -> Value {
                     .map(|(name, inner)| (name.clone(), compact(inner, depth + 1)))
                     .collect(),
             ),
-            ("items", inner) => compact(inner, depth + 1),
+            ("items", inner) => {
+                // What an entry is, its list has said.
+                let mut inner = compact(inner, depth + 1);
+                if let Some(map) = inner.as_object_mut() {
+                    map.remove("description");
+                }
+                inner
+            }
             // Closed objects are refused by name anyway; the root says it for clients that check first.
             ("additionalProperties", Value::Bool(false)) if depth == 0 => json!(false),
             ("additionalProperties", inner @ Value::Object(_)) => compact(inner, depth + 1),
-            ("description", Value::String(text)) if depth > 0 => json!(short(text, depth)),
+            // Deep down the same things come again.
+            ("description", Value::String(text)) if (1..5).contains(&depth) => {
+                json!(short(text, depth))
+            }
             ("minLength" | "minItems", Value::Number(number)) if number.as_u64() <= Some(1) => {
                 continue;
             }
@@ -168,5 +178,23 @@ fn short(text: &str, depth: usize) -> String {
                 .trim_end_matches([',', ';', ':'])
                 .to_owned()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_within_what_clients_show() {
+        assert!(INSTRUCTIONS.chars().count() <= INSTRUCTIONS_CHARS);
+    }
+
+    #[test]
+    fn descriptions_are_cut_between_words() {
+        assert_eq!(short("One sentence. Another.", 1), "One sentence");
+        assert_eq!(short("One\n  line.", 1), "One line");
+        let cut = short(&"word ".repeat(40), 2);
+        assert!(cut.len() <= 60 && cut.ends_with("word"), "{cut}");
     }
 }

@@ -57,9 +57,7 @@ pub(super) fn check_text(
     if let Some(pattern) = pattern
         && !pattern.matches(text)
     {
-        let error = format!("`{place}` does not have the form {}", pattern.source());
-        let allowed = vec![pattern.source().to_owned()];
-        return Err(refuse(place, "pattern", error, Details { allowed, ..Details::default() }));
+        return Err(not_of_form(pattern, place));
     }
     // Most texts are short: their bytes already say that their code points are few enough.
     let bytes = text.len() as u64;
@@ -74,6 +72,26 @@ pub(super) fn check_text(
         return Err(bound(place, "max_length", max, count, "code points"));
     }
     Ok(())
+}
+
+/// An id that is only a number begins at 1 and ends where numbers end; a pattern that also knows names cannot say so.
+pub(super) fn check_id(
+    text: &str,
+    pattern: Option<&Pattern>,
+    place: Place<'_>,
+) -> Result<(), Refusal> {
+    let Some(pattern) = pattern else { return Ok(()) };
+    let number = text.bytes().all(|b| b.is_ascii_digit());
+    if number && text.parse::<u64>().map_or(true, |number| number == 0) {
+        return Err(not_of_form(pattern, place));
+    }
+    Ok(())
+}
+
+fn not_of_form(pattern: &Pattern, place: Place<'_>) -> Refusal {
+    let error = format!("`{place}` does not have the form {}", pattern.source());
+    let allowed = vec![pattern.source().to_owned()];
+    refuse(place, "pattern", error, Details { allowed, ..Details::default() })
 }
 
 pub(super) fn check_number(

@@ -4,6 +4,9 @@ use serde_json::{Number, Value};
 
 use crate::json;
 
+/// Up to here a double holds every whole number.
+pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
+
 pub(super) fn number_in(text: &str, integer: bool) -> Option<Value> {
     let starts_well = text.bytes().next().is_some_and(|b| b.is_ascii_digit() || b == b'-');
     let number: Number = starts_well.then(|| serde_json::from_str(text).ok()).flatten()?;
@@ -16,7 +19,6 @@ pub(super) fn number_in(text: &str, integer: bool) -> Option<Value> {
 
 /// A whole number that a double holds exactly, as an integer.
 pub(super) fn integral(number: f64) -> Option<Value> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= EXACT)
         .then(|| if number < 0.0 { Value::from(number as i64) } else { Value::from(number as u64) })
 }

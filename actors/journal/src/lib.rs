@@ -15,6 +15,7 @@
 //! Appends from all streams that wait at the same moment share one flush (group commit): the next group fills while
 //! one is being flushed.
 
+pub mod faulty;
 pub mod memory;
 pub mod sled;
 
@@ -187,6 +188,10 @@ pub trait Journal: Send + Sync + 'static {
     /// records. Meant for the start, before the first append.
     fn notes(&self) -> Waiting<'_, Result<Vec<Note>, ReadError>>;
 
+    /// Hands back a note that [`Journal::notes`] lacked, made anew by reading. Taken only while the stream still has
+    /// that length; it saves the next start the reading and is never the only copy of anything.
+    fn annotate(&self, stream: Stream, length: u64, note: Vec<u8>);
+
     /// What the engine is and how it is set.
     fn engine(&self) -> Engine;
 
@@ -196,6 +201,24 @@ pub trait Journal: Send + Sync + 'static {
     /// Takes no further appends, answers what was handed in, writes down what makes the next start quick, and
     /// releases the files.
     fn close(&self) -> Waiting<'_, ()>;
+}
+
+/// Hands in one append and waits for its answer, over a channel of its own.
+///
+/// # Errors
+///
+/// As the journal answers; [`AppendError::Unknown`] if it ends without an answer.
+pub async fn append_and_wait(
+    journal: &dyn Journal,
+    append: Append,
+) -> Result<Position, AppendError> {
+    let (sender, mut answers) = mpsc::unbounded_channel();
+    journal.append(append, &sender);
+    drop(sender);
+    match answers.recv().await {
+        Some(answer) => answer.result,
+        None => Err(AppendError::Unknown("the journal ended".into())),
+    }
 }
 
 /// Settings of a journal on disk.

@@ -1,0 +1,98 @@
+//! Who is who: the token in a request, or the address it came from, made into a [`Caller`].
+//!
+//! A token carries its number, so nothing is searched; its secret is hashed and compared on every call, and what never
+//! changes about a caller (line, rights, allowance) is made once per token as it stands.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use dashmap::DashMap;
+use parley_actors::desk::Shelves;
+use parley_language::Rights;
+use parley_language::desk::Token;
+use subtle::ConstantTimeEq;
+
+use crate::caller::{Caller, Holder};
+use crate::rate::{Addresses, Allowance};
+use crate::token;
+
+/// The id in the operator's key, where a token has its number.
+pub const OPERATOR: &str = "operator";
+
+/// The line of the human.
+pub const HUMAN: &str = "human:operator";
+
+struct Known {
+    token: Arc<Token>,
+    caller: Caller,
+}
+
+/// Who is who.
+pub struct Callers {
+    known: DashMap<u64, Known>,
+    human: Caller,
+    operator_hash: [u8; 32],
+    addresses: Addresses,
+    requests_per_minute: u32,
+}
+
+impl Callers {
+    /// With the hash of the operator's key, and how often a caller and an address may call.
+    pub fn new(operator_hash: [u8; 32], requests_per_minute: u32, requests_per_minute_anonymous: u32) -> Self {
+        let holder = Holder {
+            line: Arc::from(HUMAN),
+            rights: Rights::READ,
+            allowance: Arc::new(Allowance::per_minute(requests_per_minute)),
+        };
+        Self {
+            known: DashMap::new(),
+            human: Caller::Human(Arc::new(holder)),
+            operator_hash,
+            addresses: Addresses::per_minute(requests_per_minute_anonymous),
+            requests_per_minute,
+        }
+    }
+
+    /// Who holds this bearer token; the operator's key is the human.
+    pub fn caller(&self, shelves: &Shelves, bearer: &str) -> Option<Caller> {
+        let (id, secret) = token::parse(bearer)?;
+        let hash = token::hash(secret);
+        if id == OPERATOR {
+            return bool::from(hash.ct_eq(&self.operator_hash)).then(|| self.human.clone());
+        }
+        // A number is written in one way only, so that one token is one text.
+        let number: u64 = id.parse().ok().filter(|_| !id.starts_with(['0', '+']))?;
+        let token = shelves.token(number).filter(|token| !token.revoked)?;
+        if !bool::from(hash.ct_eq(&token.secret_hash)) {
+            return None;
+        }
+        if let Some(known) = self.known.get(&number)
+            && Arc::ptr_eq(&known.token, &token)
+        {
+            return Some(known.caller.clone());
+        }
+        Some(self.learn(number, token))
+    }
+
+    /// A token that is new, or that stands otherwise than before; what it has used of its minute stays used.
+    fn learn(&self, number: u64, token: Arc<Token>) -> Caller {
+        let allowance = match self.known.get(&number).map(|known| known.caller.clone()) {
+            Some(Caller::Token(holder)) => Arc::clone(&holder.allowance),
+            Some(Caller::Nobody(_) | Caller::Human(_)) | None => Arc::new(Allowance::per_minute(self.requests_per_minute)),
+        };
+        let holder = Holder { line: Arc::clone(&token.line), rights: token.rights, allowance };
+        let caller = Caller::Token(Arc::new(holder));
+        self.known.insert(number, Known { token, caller: caller.clone() });
+        caller
+    }
+
+    /// The allowance of an address that calls without a token.
+    pub fn anonymous(&self, address: IpAddr) -> Arc<Allowance> {
+        self.addresses.allowance(address)
+    }
+
+    /// The allowance of a token.
+    pub fn requests_per_minute(&self) -> u32 {
+        self.requests_per_minute
+    }
+}

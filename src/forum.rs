@@ -1,0 +1,87 @@
+//! What every operation works on: the registry, who is who, and the settings. Cloning it shares everything.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use parley_actors::Registry;
+use parley_language::desk::Board;
+use parley_language::{BoardId, Reason, Refusal};
+
+use crate::caller::{Caller, Doorkeeper};
+use crate::callers::Callers;
+use crate::config::Config;
+use crate::operations::catalogue::{Health, Instance, Storage};
+use crate::rate::Allowance;
+
+/// The forum as its operations see it.
+#[derive(Clone)]
+pub struct Forum(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    callers: Callers,
+    realm: String,
+    started: Instant,
+}
+
+impl Forum {
+    /// A forum over an open registry.
+    pub fn new(registry: Registry, callers: Callers, config: &Config) -> Self {
+        Self(Arc::new(Inner { registry, callers, realm: config.realm.name.clone(), started: Instant::now() }))
+    }
+
+    /// Threads, boards and tokens.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// The identity namespace of this instance.
+    pub fn realm(&self) -> &str {
+        &self.0.realm
+    }
+
+    /// A board by number or slug.
+    ///
+    /// # Errors
+    /// `board_not_found`.
+    pub fn board(&self, id: &BoardId) -> Result<Arc<Board>, Refusal> {
+        self.registry().shelves().board(id).ok_or_else(|| {
+            let error = format!("there is no board `{id}`; list boards with get_boards");
+            Refusal::new(Reason::BoardNotFound, error).then("get_boards", vec![])
+        })
+    }
+}
+
+impl Doorkeeper for Forum {
+    fn caller(&self, bearer: &str) -> Option<Caller> {
+        self.0.callers.caller(self.registry().shelves(), bearer)
+    }
+
+    fn anonymous(&self, address: IpAddr) -> Arc<Allowance> {
+        self.0.callers.anonymous(address)
+    }
+
+    fn realm(&self) -> &str {
+        &self.0.realm
+    }
+}
+
+impl Instance for Forum {
+    fn requests_per_minute(&self) -> u32 {
+        self.0.callers.requests_per_minute()
+    }
+
+    fn health(&self) -> Health {
+        let journal = self.registry().journal();
+        let engine = journal.engine();
+        let settings = engine.settings.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+        Health {
+            version: env!("CARGO_PKG_VERSION"),
+            schema_version: u32::from(parley_actors::record::VERSION),
+            storage: Storage { engine: engine.name, settings: settings.collect() },
+            uptime_seconds: self.0.started.elapsed().as_secs(),
+            ready: journal.trouble().is_none(),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The server: opens the house, binds, serves until it is told to stop, and leaves in order.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::{App, HttpServer, dev};
+use parley_actors::{Registry, registry};
+use parley_journal::{Journal, ReadError, sled::SledJournal};
+use parley_language::Refusal;
+
+use crate::callers::Callers;
+use crate::config::Config;
+use crate::forum::Forum;
+use crate::operation::Table;
+use crate::surface::{self, Surface};
+use crate::{http, operations, operator};
+
+/// Why the server could not start or end well.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The data directory.
+    #[error("the data directory {path}: {error}")]
+    DataDir {
+        /// Where it is.
+        path: PathBuf,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// What is stored cannot be read.
+    #[error(transparent)]
+    Journal(#[from] ReadError),
+    /// The first board could not be made.
+    #[error("the first board cannot be made: {}", .0.error)]
+    Lobby(Box<Refusal>),
+    /// The address.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// The server ended by itself.
+    #[error("the server ended: {0}")]
+    Ended(io::Error),
+}
+
+/// A server that is bound and open.
+pub struct Server {
+    /// Where it listens; the port that was given if 0 was asked for.
+    pub addr: SocketAddr,
+    /// Whether the data directory was empty.
+    pub first_start: bool,
+    /// Where the operator's key is.
+    pub operator_key_path: PathBuf,
+    server: dev::Server,
+    surface: Surface<Forum>,
+    journal: Arc<dyn Journal>,
+    drain: Duration,
+}
+
+/// Opens the data directory and listens. Must run in an actix system.
+///
+/// # Errors
+/// [`ServeError`]; nothing listens then.
+pub async fn serve(config: &Config) -> Result<Server, ServeError> {
+    let data_dir = config.storage.data_dir.clone();
+    let at_data_dir = |error| ServeError::DataDir { path: data_dir.clone(), error };
+    std::fs::create_dir_all(&data_dir).map_err(at_data_dir)?;
+    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open(config.storage.journal())?);
+    let (operator_hash, first_start) = operator::key_hash(&config.storage.operator_key_path()).map_err(at_data_dir)?;
+    let threads = &config.threads;
+    let house = registry::Settings {
+        queue_per_thread_max: threads.queue_per_thread_max,
+        idle_until_passivation: Duration::from_secs(threads.idle_seconds_until_passivation),
+        active_max: threads.active_max,
+    };
+    let registry = Registry::open(Arc::clone(&journal), house).await?;
+    if registry.shelves().boards().is_empty() {
+        let made = registry.make_board(Some("lobby".into()), "Lobby".into(), String::new()).await;
+        made.map_err(|refusal| ServeError::Lobby(Box::new(refusal)))?;
+    }
+    actix::spawn(registry.keep_house());
+    let limits = &config.limits;
+    let callers = Callers::new(operator_hash, limits.requests_per_minute, limits.requests_per_minute_anonymous);
+    let forum = Forum::new(registry, callers, config);
+    let surface = Surface::new(forum, Table::new(operations::table), surface::Settings {
+        name: "parley".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        public_origin: Some(config.server.public_origin.clone()).filter(|origin| !origin.is_empty()),
+        allowed_origins: config.server.allowed_origins.clone(),
+        behind_proxy: config.server.behind_tls_proxy,
+    });
+    let (server, addr) = listen(config, &surface)?;
+    Ok(Server {
+        addr,
+        first_start,
+        operator_key_path: config.storage.operator_key_path(),
+        server,
+        surface,
+        journal,
+        drain: Duration::from_secs(config.server.drain_seconds_max),
+    })
+}
+
+fn listen(config: &Config, surface: &Surface<Forum>) -> Result<(dev::Server, SocketAddr), ServeError> {
+    let address = config.server.listen;
+    let at = |error| ServeError::Listen { address, error };
+    let shared = surface.clone();
+    let server = HttpServer::new(move || App::new().configure(|app| http::configure(app, &shared)))
+        .workers(config.server.threads())
+        .disable_signals()
+        .shutdown_timeout(1)
+        .bind(address)
+        .map_err(at)?;
+    let bound = server.addrs().first().copied();
+    let bound = bound.ok_or_else(|| at(io::Error::other("no address was bound")))?;
+    Ok((server.run(), bound))
+}
+
+impl Server {
+    /// Serves until `shutdown` is done, then drains: new work is refused as `unavailable`, work inside goes on for at
+    /// most `server.drain_seconds_max`, what was acknowledged is kept, and the journal is closed.
+    ///
+    /// # Errors
+    /// When the server ends by itself.
+    pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let Self { server, surface, journal, drain, .. } = self;
+        let handle = server.handle();
+        let mut serving = actix::spawn(server);
+        let ended = tokio::select! {
+            ended = &mut serving => Some(ended),
+            () = shutdown => None,
+        };
+        if ended.is_none() {
+            surface.drain();
+            tracing::info!("draining: no new work is taken");
+            // Thread actors live on the workers' arbiters, so the workers stay until nothing is inside any more.
+            let empty = async {
+                while surface.inside() > 0 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            if tokio::time::timeout(drain, empty).await.is_err() {
+                tracing::warn!(inside = surface.inside(), "some calls did not end in time");
+            }
+            handle.stop(true).await;
+        }
+        journal.close().await;
+        match ended {
+            None | Some(Ok(Ok(()))) => Ok(()),
+            Some(Ok(Err(error))) => Err(ServeError::Ended(error)),
+            Some(Err(error)) => Err(ServeError::Ended(io::Error::other(error))),
+        }
+    }
+}
