@@ -63,9 +63,19 @@ impl Client {
         Self { token: Some(token.into()), ..self.clone() }
     }
 
+    /// The same caller at another address.
+    pub fn at(&self, origin: &str) -> Self {
+        Self { token: self.token.clone(), ..Self::new(origin) }
+    }
+
     /// The server's address.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// The token that is sent.
+    pub fn token(&self) -> Option<&str> {
+        self.token.as_deref()
     }
 
     /// Reads `path`, which begins behind `/api/v1`.

@@ -22,7 +22,7 @@ pub mod operator;
 pub mod config;
 pub mod logs;
 pub mod server;
-pub mod client;
 pub mod local;
+pub mod client;
 
 pub use server::{ServeError, Server, serve};

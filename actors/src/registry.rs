@@ -17,7 +17,7 @@ use parley_language::envelope::Draft;
 use parley_language::event::{ClientRef, Event, Fact};
 use parley_language::id::Statement;
 use parley_language::reason::Details;
-use parley_language::thread::{Act, Summary, Thread};
+use parley_language::thread::{Act, Fresh, Summary, Thread};
 use parley_language::{Author, Reason, Refusal, Speaker, ThreadId, Time};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard, Semaphore, oneshot};
@@ -153,18 +153,7 @@ impl Registry {
     /// # Errors
     /// The language's refusals, `not_found` for a statement it relates to, `unavailable`, `internal`.
     pub async fn open_thread(&self, board: &Board, speaker: Speaker, draft: Draft, client_ref: Option<String>) -> Result<Posted, Refusal> {
-        let target = (record::DESK, board.number);
-        let claim = self.claim_reference(&speaker, &draft, client_ref, target).await?;
-        if let Claim::Replay(posted) = claim {
-            return Ok(*posted);
-        }
-        self.statements_exist(&draft).await?;
-        let (client_ref, reference, _guard) = claim.fresh();
-        // Decided once before a number is drawn, so that refused openings leave no gap.
-        Thread::decide(None, &speaker, Act::Open { board: board.number, draft: draft.clone(), client_ref: None }, now(), Default::default())?;
-        let thread = ThreadId::new(self.0.ids.threads.fetch_add(1, Ordering::Relaxed) + 1);
-        let act = Act::Open { board: board.number, draft, client_ref };
-        self.say(thread, speaker, act, reference).await
+        self.post_to(Target::Board(board.number), speaker, draft, client_ref).await
     }
 
     /// A message in a thread.
@@ -173,26 +162,60 @@ impl Registry {
     /// As [`Registry::open_thread`], and `thread_not_found`.
     pub async fn post(&self, thread: ThreadId, speaker: Speaker, draft: Draft, client_ref: Option<String>) -> Result<Posted, Refusal> {
         self.known(thread)?;
-        let target = (record::THREADS, thread.number);
-        let claim = self.claim_reference(&speaker, &draft, client_ref, target).await?;
-        if let Claim::Replay(posted) = claim {
-            return Ok(*posted);
-        }
-        self.statements_exist(&draft).await?;
-        let (client_ref, reference, _guard) = claim.fresh();
-        self.say(thread, speaker, Act::Post { draft, client_ref }, reference).await
+        self.post_to(Target::Thread(thread), speaker, draft, client_ref).await
     }
 
-    async fn say(&self, thread: ThreadId, speaker: Speaker, act: Act, reference: Option<Reference>) -> Result<Posted, Refusal> {
+    async fn post_to(&self, target: Target, speaker: Speaker, draft: Draft, client_ref: Option<String>) -> Result<Posted, Refusal> {
+        let Some(text) = client_ref else {
+            self.statements_exist(&draft).await?;
+            return self.say(target, speaker, draft, None).await;
+        };
+        // In a task of its own: a caller that hangs up and asks again waits behind its first try, whatever became of
+        // that, because the reservation ends with the act and not with the caller.
+        let registry = self.clone();
+        let task = actix::spawn(async move { registry.post_once(target, speaker, draft, text).await });
+        task.await.unwrap_or_else(|error| Err(unknown(&error.to_string())))
+    }
+
+    /// A message with its author's own key: the first answer again, if there is one.
+    async fn post_once(&self, target: Target, speaker: Speaker, draft: Draft, text: String) -> Result<Posted, Refusal> {
+        let reference = reference_of(&speaker.author, &text);
+        let digest = digest_of(&draft, target);
+        let _reservation = self.reserve(reference).await;
+        let found = self.0.journal.find(reference).await.map_err(|error| unavailable(&error.to_string()))?;
+        let Some((stream, seq)) = found else {
+            self.statements_exist(&draft).await?;
+            return self.say(target, speaker, draft, Some((ClientRef { text, digest }, reference))).await;
+        };
+        let posted = self.replay(ThreadId::new(stream.number), seq).await?;
+        let first = posted.said.message();
+        if first.client_ref.as_ref().is_some_and(|first| first.digest == digest) {
+            return Ok(posted);
+        }
+        let id = first.id;
+        let error = format!("`client_ref` was used for {id} with another envelope; use a new one");
+        let details = Details { field: Some("client_ref".into()), existing: Some(id.to_string()), ..Details::default() };
+        Err(Refusal::new(Reason::Conflict, error).with(details))
+    }
+
+    async fn say(&self, target: Target, speaker: Speaker, draft: Draft, key: Option<(ClientRef, Reference)>) -> Result<Posted, Refusal> {
+        let (client_ref, reference) = key.unzip();
+        let (thread, act) = match target {
+            Target::Thread(thread) => (thread, Act::Post { draft, client_ref }),
+            Target::Board(board) => {
+                let act = Act::Open { board, draft, client_ref };
+                // Decided once before a number is drawn, so that refused openings leave no gap.
+                Thread::decide(None, &speaker, act.clone(), now(), Fresh::default())?;
+                (ThreadId::new(self.0.ids.threads.fetch_add(1, Ordering::Relaxed) + 1), act)
+            }
+        };
         match self.ask(thread, speaker, act, reference).await? {
             Outcome::Made { event, summary } => {
                 let said = Said::of(&event).expect("posting makes a message");
                 Ok(Posted { said, summary, replayed: false })
             }
-            Outcome::Duplicate { stream, seq } => {
-                // Only when the first try was abandoned by its caller while in flight.
-                Ok(self.replay(ThreadId::new(stream.number), seq).await?)
-            }
+            // The reservation makes this rare: only when an actor died with the first try in flight.
+            Outcome::Duplicate { stream, seq } => self.replay(ThreadId::new(stream.number), seq).await,
             other => Err(no(other)),
         }
     }
@@ -361,27 +384,7 @@ impl Registry {
         }
     }
 
-    // The reference of an act: reserved, looked up, replayed.
-
-    async fn claim_reference(&self, speaker: &Speaker, draft: &Draft, client_ref: Option<String>, target: (u8, u64)) -> Result<Claim, Refusal> {
-        let Some(text) = client_ref else { return Ok(Claim::None) };
-        let reference = reference_of(&speaker.author, &text);
-        let digest = digest_of(draft, target);
-        let guard = self.reserve(reference).await;
-        let found = self.0.journal.find(reference).await.map_err(|error| unavailable(&error.to_string()))?;
-        let Some((stream, seq)) = found else {
-            return Ok(Claim::Fresh { client_ref: ClientRef { text, digest }, reference, _guard: guard });
-        };
-        let posted = self.replay(ThreadId::new(stream.number), seq).await?;
-        let first = posted.said.message();
-        if first.client_ref.as_ref().is_some_and(|first| first.digest == digest) {
-            return Ok(Claim::Replay(Box::new(posted)));
-        }
-        let id = first.id;
-        let error = format!("`client_ref` was used for {id} with another envelope; use a new one");
-        let details = Details { field: Some("client_ref".into()), existing: Some(id.to_string()), ..Details::default() };
-        Err(Refusal::new(Reason::Conflict, error).with(details))
-    }
+    // The reference of an act: reserved, replayed.
 
     async fn reserve(&self, reference: Reference) -> Reservation {
         let lock = Arc::clone(&*self.0.references.entry(reference).or_default());
@@ -476,19 +479,13 @@ impl Drop for Reservation {
     }
 }
 
-enum Claim {
-    None,
-    Fresh { client_ref: ClientRef, reference: Reference, _guard: Reservation },
-    Replay(Box<Posted>),
-}
-
-impl Claim {
-    fn fresh(self) -> (Option<ClientRef>, Option<Reference>, Option<Reservation>) {
-        match self {
-            Self::Fresh { client_ref, reference, _guard } => (Some(client_ref), Some(reference), Some(_guard)),
-            Self::None | Self::Replay(_) => (None, None, None),
-        }
-    }
+/// Where a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    /// To a new thread on a board.
+    Board(u64),
+    /// To a thread.
+    Thread(ThreadId),
 }
 
 async fn open_seat(journal: &dyn Journal, thread: ThreadId) -> Result<(Seat<Reply>, Option<View>), ReadError> {
@@ -539,7 +536,11 @@ fn reference_of(author: &Author, text: &str) -> Reference {
 }
 
 /// Envelopes are the same when their parsed values and target are (13.8).
-fn digest_of(draft: &Draft, target: (u8, u64)) -> [u8; 16] {
+fn digest_of(draft: &Draft, target: Target) -> [u8; 16] {
+    let target = match target {
+        Target::Board(number) => (record::DESK, number),
+        Target::Thread(thread) => (record::THREADS, thread.number),
+    };
     let mut bytes = Vec::with_capacity(512);
     record::encode_into(&target, &mut bytes);
     record::encode_into(draft, &mut bytes);

@@ -165,3 +165,21 @@ async fn a_new_house_on_the_same_journal_is_the_old_one() {
     assert_eq!(next.number, thread.number + 1);
     assert_eq!(new.directory().counters(lobby.number).threads, 2);
 }
+
+#[actix::test]
+async fn a_caller_that_hangs_up_and_asks_again_gets_its_first_answer() {
+    let (registry, lobby) = house(Arc::new(Memory::new()), Settings::default()).await;
+    let thread = opened(&registry, &lobby).await;
+    let post = || registry.post(thread, speaker("bob", &[]), draft(Kind::Answer, "so"), Some("r".into()));
+    {
+        let first = post();
+        tokio::pin!(first);
+        tokio::select! {
+            biased;
+            done = &mut first => panic!("done at once: {done:?}"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    assert!(post().await.unwrap().replayed);
+    assert_eq!(registry.view(thread).await.unwrap().said.len(), 2);
+}

@@ -56,9 +56,7 @@ impl Agent {
     pub(super) fn reads(&self, thread: &str) -> Result<Answer, NoAnswer> {
         match &self.reach {
             Way::Http(client) => client.get(&format!("/threads/{thread}")),
-            Way::Mcp(mcp) => {
-                mcp.call("get_threads_id", &json!({"id": thread, "format": "detailed"}))
-            }
+            Way::Mcp(mcp) => mcp.call("get_threads_id", &json!({"id": thread})),
         }
     }
 
