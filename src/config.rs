@@ -88,6 +88,8 @@ pub struct RealmSettings {
 pub struct StorageSettings {
     /// The folder of everything durable.
     pub data_dir: PathBuf,
+    /// What an acknowledged act survives.
+    pub durability: Survives,
     /// Appends that may wait for the disk.
     pub queue_appends_max: usize,
     /// Records that share one flush at most.
@@ -100,6 +102,16 @@ pub struct StorageSettings {
     pub cache_bytes: u64,
 }
 
+/// What an acknowledged act survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Survives {
+    /// The death of the process.
+    Process,
+    /// A power cut as well.
+    Power,
+}
+
 impl StorageSettings {
     /// The same for the journal, which lives in a folder of its own inside the data directory.
     pub fn journal(&self) -> parley_journal::Settings {
@@ -110,6 +122,14 @@ impl StorageSettings {
             group_bytes_max: self.group_bytes_max,
             checkpoint_records: self.checkpoint_records,
             cache_bytes: self.cache_bytes,
+        }
+    }
+
+    /// The journal's word for what an acknowledged act survives.
+    pub fn durability(&self) -> parley_journal::sled::Durability {
+        match self.durability {
+            Survives::Process => parley_journal::sled::Durability::Process,
+            Survives::Power => parley_journal::sled::Durability::Power,
         }
     }
 

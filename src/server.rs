@@ -71,7 +71,7 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     let data_dir = config.storage.data_dir.clone();
     let at_data_dir = |error| ServeError::DataDir { path: data_dir.clone(), error };
     std::fs::create_dir_all(&data_dir).map_err(at_data_dir)?;
-    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open(config.storage.journal())?);
+    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open_with(config.storage.journal(), config.storage.durability())?);
     let (operator_hash, first_start) = operator::key_hash(&config.storage.operator_key_path()).map_err(at_data_dir)?;
     let threads = &config.threads;
     let house = registry::Settings {

@@ -31,6 +31,7 @@ const RANGES: &[(&str, Range)] = &[
     ("server.drain_seconds_max",                 Range::Between(0, 9)),
     ("realm.name",                               Range::Slug),
     ("storage.data_dir",                         Range::Text),
+    ("storage.durability",                       Range::OneOf(&["process", "power"])),
     ("storage.queue_appends_max",                Range::Between(1, 1_048_576)),
     ("storage.group_records_max",                Range::Between(1, 65_536)),
     ("storage.group_bytes_max",                  Range::Between(4_096, 64 << 20)),
