@@ -133,6 +133,28 @@ fn wrong_settings_end_it_with_two_and_a_sentence() {
 }
 
 #[test]
+fn the_readme_names_every_setting() {
+    let readme = include_str!("../README.md");
+    let mut section = "";
+    for line in parley::config::SHIPPED.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']');
+        } else if let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#'))
+        {
+            let row = format!("| `{section}.{key}` | ");
+            let default = value.trim_matches('"');
+            let told = readme.lines().find(|line| line.starts_with(&row));
+            let told = told.unwrap_or_else(|| panic!("README.md says nothing of {section}.{key}"));
+            assert!(
+                matches!(default, "" | "[]")
+                    || told[row.len()..].starts_with(&format!("`{default}`")),
+                "{told}: the default is {value}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_demo_ends_with_a_confirmed_decision() {
     let output = parley(&["demo", "--json"]);
     assert!(output.status.success(), "{output:?}");
