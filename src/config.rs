@@ -98,6 +98,18 @@ pub struct StorageSettings {
     pub checkpoint_records: usize,
     /// The engine's page cache.
     pub cache_bytes: u64,
+    /// What an acknowledged write survives.
+    pub durability: Durability,
+}
+
+/// What an acknowledged write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Power cuts too.
+    Power,
+    /// The death of the process, but not a power cut of the next seconds.
+    Process,
 }
 
 impl StorageSettings {
@@ -110,6 +122,10 @@ impl StorageSettings {
             group_bytes_max: self.group_bytes_max,
             checkpoint_records: self.checkpoint_records,
             cache_bytes: self.cache_bytes,
+            durability: match self.durability {
+                Durability::Power => parley_journal::Durability::Power,
+                Durability::Process => parley_journal::Durability::Process,
+            },
         }
     }
 

@@ -36,6 +36,7 @@ const RANGES: &[(&str, Range)] = &[
     ("storage.group_bytes_max",                  Range::Between(4_096, 64 << 20)),
     ("storage.checkpoint_records",               Range::Between(64, 1_048_576)),
     ("storage.cache_bytes",                      Range::Between(1 << 20, 1 << 40)),
+    ("storage.durability",                       Range::OneOf(&["power", "process"])),
     ("limits.requests_per_minute",               Range::Between(1, 1_000_000_000)),
     ("limits.requests_per_minute_anonymous",     Range::Between(1, 1_000_000_000)),
     ("threads.queue_per_thread_max",             Range::Between(1, 65_536)),
