@@ -37,7 +37,7 @@ fn main() {
         drop(echo);
         let forum = Server::forum();
         let (tokens, paths) = forum.people_and_threads(connections, threads);
-        let posts = load(&forum.address, &paths, Some(tokens), connections, seconds);
+        let posts = load(&forum.address, &paths, Some(&tokens), connections, seconds);
         let ratio = posts.per_second() / bare.per_second();
         println!("round {round}: echo {bare}");
         println!("round {round}: post {posts}");
@@ -45,13 +45,21 @@ fn main() {
         ratios.push(ratio);
     }
     ratios.sort_by(f64::total_cmp);
-    println!("durable posts against a bare echo, one core each side: median ratio {:.3}", ratios[ratios.len() / 2]);
+    println!(
+        "durable posts against a bare echo, one core each side: median ratio {:.3}",
+        ratios[ratios.len() / 2]
+    );
 }
 
 #[actix_web::main]
 async fn echo_server() -> std::io::Result<()> {
     let server = HttpServer::new(|| {
-        App::new().route("/echo", web::post().to(|body: web::Json<serde_json::Value>| async move { HttpResponse::Ok().json(body.0) }))
+        App::new().route(
+            "/echo",
+            web::post().to(|body: web::Json<serde_json::Value>| async move {
+                HttpResponse::Ok().json(body.0)
+            }),
+        )
     })
     .workers(1)
     .bind("127.0.0.1:0")?;
@@ -65,8 +73,12 @@ fn echo() {
 
 fn pin_self(core: &str) {
     let pid = std::process::id().to_string();
-    let pinned = Command::new("taskset").args(["-a", "-c", "-p", core, &pid]).stdout(Stdio::null()).status();
-    assert!(pinned.is_ok_and(|status| status.success()), "taskset (util-linux) pins processes to cores");
+    let pinned =
+        Command::new("taskset").args(["-a", "-c", "-p", core, &pid]).stdout(Stdio::null()).status();
+    assert!(
+        pinned.is_ok_and(|status| status.success()),
+        "taskset (util-linux) pins processes to cores"
+    );
 }
 
 /// A server in a process of its own, on core 0.
@@ -86,10 +98,15 @@ impl Drop for Server {
 
 impl Server {
     fn start(mut command: Command, dir: Option<tempfile::TempDir>) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the server starts");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the server starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let address = loop {
-            let line = lines.next().expect("the server says where it listens").expect("it speaks UTF-8");
+            let line =
+                lines.next().expect("the server says where it listens").expect("it speaks UTF-8");
             if let Some(at) = line.find("http://") {
                 let rest = &line[at + "http://".len()..];
                 break rest.split(['/', ' ']).next().expect("split gives something").to_string();
@@ -97,7 +114,10 @@ impl Server {
         };
         // What it prints later is not read; a full pipe must not stop it.
         std::thread::spawn(move || lines.for_each(drop));
-        let key = dir.as_ref().map(|dir| std::fs::read_to_string(dir.path().join("operator.key")).expect("a first start makes a key"));
+        let key = dir.as_ref().map(|dir| {
+            std::fs::read_to_string(dir.path().join("operator.key"))
+                .expect("a first start makes a key")
+        });
         Self { child, address, _dir: dir, key: key.unwrap_or_default().trim().to_string() }
     }
 
@@ -116,10 +136,13 @@ impl Server {
 
     fn forum() -> Self {
         // On the disk, not in memory: a flush has to be one.
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the target folder takes a folder");
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+            .expect("the target folder takes a folder");
         let mut command = Self::pinned(env!("CARGO_BIN_EXE_parley"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir.path());
-        command.env("PARLEY_LIMITS_REQUESTS_PER_MINUTE", "1000000000").env("PARLEY_SERVER_WORKERS", "1");
+        command
+            .env("PARLEY_LIMITS_REQUESTS_PER_MINUTE", "1000000000")
+            .env("PARLEY_SERVER_WORKERS", "1");
         Self::start(command, Some(dir))
     }
 
@@ -138,13 +161,23 @@ impl Server {
         let tokens: Vec<String> = (0..people)
             .map(|n| {
                 let body = format!(r#"{{"label":"bench {n}","rights":["write"]}}"#);
-                self.call(&self.key, "/api/v1/tokens", &body)["token"].as_str().expect("a token is issued").to_string()
+                self.call(&self.key, "/api/v1/tokens", &body)["token"]
+                    .as_str()
+                    .expect("a token is issued")
+                    .to_string()
             })
             .collect();
         let paths = (0..threads)
             .map(|n| {
-                let opened = self.call(&tokens[n % people], "/api/v1/boards/lobby/threads", r#"{"kind":"ask","body":"How fast?"}"#);
-                format!("/api/v1/threads/{}/messages", opened["thread"]["id"].as_str().expect("a thread is opened"))
+                let opened = self.call(
+                    &tokens[n % people],
+                    "/api/v1/boards/lobby/threads",
+                    r#"{"kind":"ask","body":"How fast?"}"#,
+                );
+                format!(
+                    "/api/v1/threads/{}/messages",
+                    opened["thread"]["id"].as_str().expect("a thread is opened")
+                )
             })
             .collect();
         (tokens, paths)
@@ -163,7 +196,8 @@ impl Figures {
     }
 
     fn percentile_ms(&self, percent: usize) -> f64 {
-        let at = (self.latencies_us.len() * percent / 100).min(self.latencies_us.len().saturating_sub(1));
+        let at = (self.latencies_us.len() * percent / 100)
+            .min(self.latencies_us.len().saturating_sub(1));
         self.latencies_us.get(at).map_or(0.0, |us| f64::from(*us) / 1_000.0)
     }
 }
@@ -183,8 +217,15 @@ impl std::fmt::Display for Figures {
 
 /// A closed loop: each connection sends, waits for the answer, sends again. Connection c posts to the threads
 /// c, c + connections, …, in turn with a neighbour's token, so that nobody answers itself.
-fn load(address: &str, paths: &[String], tokens: Option<Vec<String>>, connections: usize, time: Duration) -> Figures {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+fn load(
+    address: &str,
+    paths: &[String],
+    tokens: Option<&[String]>,
+    connections: usize,
+    time: Duration,
+) -> Figures {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let stop = Arc::new(AtomicBool::new(false));
     runtime.block_on(async {
         let begin = Instant::now();
@@ -192,7 +233,7 @@ fn load(address: &str, paths: &[String], tokens: Option<Vec<String>>, connection
             .map(|connection| {
                 let mine: Vec<&String> = paths.iter().skip(connection % paths.len()).step_by(connections).collect();
                 let request = |path: &str, turn: usize| {
-                    let authorization = tokens.as_ref().map_or(String::new(), |tokens| {
+                    let authorization = tokens.map_or(String::new(), |tokens| {
                         format!("authorization: Bearer {}\r\n", tokens[(connection + 1 + turn) % tokens.len()])
                     });
                     format!("POST {path} HTTP/1.1\r\nhost: x\r\n{authorization}content-type: application/json\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len())

@@ -38,7 +38,11 @@ pub struct Callers {
 
 impl Callers {
     /// With the hash of the operator's key, and how often a caller and an address may call.
-    pub fn new(operator_hash: [u8; 32], requests_per_minute: u32, requests_per_minute_anonymous: u32) -> Self {
+    pub fn new(
+        operator_hash: [u8; 32],
+        requests_per_minute: u32,
+        requests_per_minute_anonymous: u32,
+    ) -> Self {
         let holder = Holder {
             line: Arc::from(HUMAN),
             rights: Rights::READ,
@@ -78,7 +82,9 @@ impl Callers {
     fn learn(&self, number: u64, token: Arc<Token>) -> Caller {
         let allowance = match self.known.get(&number).map(|known| known.caller.clone()) {
             Some(Caller::Token(holder)) => Arc::clone(&holder.allowance),
-            Some(Caller::Nobody(_) | Caller::Human(_)) | None => Arc::new(Allowance::per_minute(self.requests_per_minute)),
+            Some(Caller::Nobody(_) | Caller::Human(_)) | None => {
+                Arc::new(Allowance::per_minute(self.requests_per_minute))
+            }
         };
         let holder = Holder { line: Arc::clone(&token.line), rights: token.rights, allowance };
         let caller = Caller::Token(Arc::new(holder));

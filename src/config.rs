@@ -88,8 +88,6 @@ pub struct RealmSettings {
 pub struct StorageSettings {
     /// The folder of everything durable.
     pub data_dir: PathBuf,
-    /// What an acknowledged act survives.
-    pub durability: Survives,
     /// Appends that may wait for the disk.
     pub queue_appends_max: usize,
     /// Records that share one flush at most.
@@ -100,16 +98,18 @@ pub struct StorageSettings {
     pub checkpoint_records: usize,
     /// The engine's page cache.
     pub cache_bytes: u64,
+    /// What an acknowledged write survives.
+    pub durability: Durability,
 }
 
-/// What an acknowledged act survives.
+/// What an acknowledged write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Survives {
-    /// The death of the process.
-    Process,
-    /// A power cut as well.
+pub enum Durability {
+    /// Power cuts too.
     Power,
+    /// The death of the process, but not a power cut of the next seconds.
+    Process,
 }
 
 impl StorageSettings {
@@ -122,14 +122,10 @@ impl StorageSettings {
             group_bytes_max: self.group_bytes_max,
             checkpoint_records: self.checkpoint_records,
             cache_bytes: self.cache_bytes,
-        }
-    }
-
-    /// The journal's word for what an acknowledged act survives.
-    pub fn durability(&self) -> parley_journal::sled::Durability {
-        match self.durability {
-            Survives::Process => parley_journal::sled::Durability::Process,
-            Survives::Power => parley_journal::sled::Durability::Power,
+            durability: match self.durability {
+                Durability::Power => parley_journal::Durability::Power,
+                Durability::Process => parley_journal::Durability::Process,
+            },
         }
     }
 

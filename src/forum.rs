@@ -28,7 +28,12 @@ struct Inner {
 impl Forum {
     /// A forum over an open registry.
     pub fn new(registry: Registry, callers: Callers, config: &Config) -> Self {
-        Self(Arc::new(Inner { registry, callers, realm: config.realm.name.clone(), started: Instant::now() }))
+        Self(Arc::new(Inner {
+            registry,
+            callers,
+            realm: config.realm.name.clone(),
+            started: Instant::now(),
+        }))
     }
 
     /// Threads, boards and tokens.
@@ -75,7 +80,8 @@ impl Instance for Forum {
     fn health(&self) -> Health {
         let journal = self.registry().journal();
         let engine = journal.engine();
-        let settings = engine.settings.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+        let settings =
+            engine.settings.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
         Health {
             version: env!("CARGO_PKG_VERSION"),
             schema_version: u32::from(parley_actors::record::VERSION),

@@ -41,7 +41,11 @@ impl Paging {
     ///
     /// # Errors
     /// `invalid_body` for a cursor of another list.
-    pub fn cut<T>(&self, length: usize, page: impl FnOnce(usize, usize) -> Vec<T>) -> Result<(Vec<T>, Option<String>), Refusal> {
+    pub fn cut<T>(
+        &self,
+        length: usize,
+        page: impl FnOnce(usize, usize) -> Vec<T>,
+    ) -> Result<(Vec<T>, Option<String>), Refusal> {
         let from = cursor::read_count(self.cursor.as_deref())?.min(length);
         let to = (from + self.limit()).min(length);
         Ok((page(from, to), (to < length).then(|| cursor::count(to))))
@@ -49,7 +53,12 @@ impl Paging {
 }
 
 /// The reasons of an act in a thread that is no message.
-const ACT: &[Reason] = &[Reason::ThreadNotFound, Reason::ThreadClosed, Reason::ThreadAuthorityMissing, Reason::StateInvalid];
+const ACT: &[Reason] = &[
+    Reason::ThreadNotFound,
+    Reason::ThreadClosed,
+    Reason::ThreadAuthorityMissing,
+    Reason::StateInvalid,
+];
 
 /// The table.
 #[rustfmt::skip]

@@ -16,8 +16,18 @@ pub fn key_hash(path: &Path) -> io::Result<([u8; 32], bool)> {
     match fs::read_to_string(path) {
         Ok(text) => {
             fs::set_permissions(path, Permissions::from_mode(0o600))?;
-            let secret = token::parse(text.trim()).filter(|(id, _)| *id == OPERATOR).map(|(_, secret)| token::hash(secret));
-            let no_key = || io::Error::new(io::ErrorKind::InvalidData, format!("{} holds no operator key; remove it and a new one is made", path.display()));
+            let secret = token::parse(text.trim())
+                .filter(|(id, _)| *id == OPERATOR)
+                .map(|(_, secret)| token::hash(secret));
+            let no_key = || {
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!(
+                        "{} holds no operator key; remove it and a new one is made",
+                        path.display()
+                    ),
+                )
+            };
             Ok((secret.ok_or_else(no_key)?, false))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -25,7 +35,8 @@ pub fn key_hash(path: &Path) -> io::Result<([u8; 32], bool)> {
             // Written beside and renamed, so that a crash leaves a whole key or none.
             let draft = path.with_extension("key.new");
             drop(fs::remove_file(&draft));
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
             writeln!(file, "{}", secret.token(OPERATOR))?;
             file.sync_all()?;
             fs::rename(&draft, path)?;

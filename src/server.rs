@@ -71,8 +71,9 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     let data_dir = config.storage.data_dir.clone();
     let at_data_dir = |error| ServeError::DataDir { path: data_dir.clone(), error };
     std::fs::create_dir_all(&data_dir).map_err(at_data_dir)?;
-    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open_with(config.storage.journal(), config.storage.durability())?);
-    let (operator_hash, first_start) = operator::key_hash(&config.storage.operator_key_path()).map_err(at_data_dir)?;
+    let journal: Arc<dyn Journal> = Arc::new(SledJournal::open(config.storage.journal())?);
+    let (operator_hash, first_start) =
+        operator::key_hash(&config.storage.operator_key_path()).map_err(at_data_dir)?;
     let threads = &config.threads;
     let house = registry::Settings {
         queue_per_thread_max: threads.queue_per_thread_max,
@@ -86,15 +87,24 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     }
     actix::spawn(registry.keep_house());
     let limits = &config.limits;
-    let callers = Callers::new(operator_hash, limits.requests_per_minute, limits.requests_per_minute_anonymous);
+    let callers = Callers::new(
+        operator_hash,
+        limits.requests_per_minute,
+        limits.requests_per_minute_anonymous,
+    );
     let forum = Forum::new(registry, callers, config);
-    let surface = Surface::new(forum, Table::new(operations::table), surface::Settings {
-        name: "parley".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        public_origin: Some(config.server.public_origin.clone()).filter(|origin| !origin.is_empty()),
-        allowed_origins: config.server.allowed_origins.clone(),
-        behind_proxy: config.server.behind_tls_proxy,
-    });
+    let surface = Surface::new(
+        forum,
+        Table::new(operations::table),
+        surface::Settings {
+            name: "parley".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            public_origin: Some(config.server.public_origin.clone())
+                .filter(|origin| !origin.is_empty()),
+            allowed_origins: config.server.allowed_origins.clone(),
+            behind_proxy: config.server.behind_tls_proxy,
+        },
+    );
     let (server, addr) = listen(config, &surface)?;
     Ok(Server {
         addr,
@@ -107,7 +117,10 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     })
 }
 
-fn listen(config: &Config, surface: &Surface<Forum>) -> Result<(dev::Server, SocketAddr), ServeError> {
+fn listen(
+    config: &Config,
+    surface: &Surface<Forum>,
+) -> Result<(dev::Server, SocketAddr), ServeError> {
     let address = config.server.listen;
     let at = |error| ServeError::Listen { address, error };
     let shared = surface.clone();

@@ -17,14 +17,20 @@ impl Secret {
     ///
     /// # Panics
     /// If the operating system gives no randomness, which no server should outlive.
-    #[expect(clippy::new_without_default, reason = "a default that differs each time would surprise")]
+    #[expect(
+        clippy::new_without_default,
+        reason = "a default that differs each time would surprise"
+    )]
     pub fn new() -> Self {
         let mut secret = String::with_capacity(RANDOM + CHECK);
         while secret.len() < RANDOM {
             let mut bytes = [0u8; RANDOM];
             getrandom::fill(&mut bytes).expect("the operating system gives randomness");
             // Bytes of 248 and more are dropped, so that every letter is equally likely.
-            let letters = bytes.iter().filter(|byte| **byte < 248).map(|byte| char::from(LETTERS[usize::from(byte % 62)]));
+            let letters = bytes
+                .iter()
+                .filter(|byte| **byte < 248)
+                .map(|byte| char::from(LETTERS[usize::from(byte % 62)]));
             secret.extend(letters.take(RANDOM - secret.len()));
         }
         let check = checksum(&secret);
@@ -52,7 +58,8 @@ pub fn hash(secret: &str) -> [u8; 32] {
 pub fn parse(token: &str) -> Option<(&str, &str)> {
     let (id, secret) = token.strip_prefix("parley_")?.split_once('_')?;
     let (random, check) = secret.split_at_checked(RANDOM)?;
-    (secret.bytes().all(|b| b.is_ascii_alphanumeric()) && check == checksum(random)).then_some((id, secret))
+    (secret.bytes().all(|b| b.is_ascii_alphanumeric()) && check == checksum(random))
+        .then_some((id, secret))
 }
 
 fn checksum(random: &str) -> String {

@@ -166,7 +166,8 @@ impl MessageObject {
 
     /// Messages as a tree: a message stands under its `parent` where that is among them, else at the root.
     pub fn tree(thread: ThreadId, said: Vec<Said>) -> Vec<Self> {
-        let place: BTreeMap<MessageId, usize> = said.iter().enumerate().map(|(at, said)| (said.message().id, at)).collect();
+        let place: BTreeMap<MessageId, usize> =
+            said.iter().enumerate().map(|(at, said)| (said.message().id, at)).collect();
         let mut roots = Vec::new();
         let mut replies: Vec<Vec<Self>> = said.iter().map(|_| Vec::new()).collect();
         // Parents are older than their replies, so going backward every reply is whole before it is handed up.

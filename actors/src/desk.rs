@@ -85,7 +85,10 @@ pub(crate) struct DeskActor {
 }
 
 impl DeskActor {
-    pub(crate) async fn open(journal: Arc<dyn Journal>, shelves: Arc<Shelves>) -> Result<Self, ReadError> {
+    pub(crate) async fn open(
+        journal: Arc<dyn Journal>,
+        shelves: Arc<Shelves>,
+    ) -> Result<Self, ReadError> {
         let (desk, length) = read(&*journal, &shelves).await?;
         Ok(Self { desk, length, stale: false, journal, shelves })
     }
@@ -95,7 +98,8 @@ async fn read(journal: &dyn Journal, shelves: &Shelves) -> Result<(Desk, u64), R
     let mut desk = Desk::default();
     let log = journal.read(record::desk_stream(), 0).await?;
     for stored in &log {
-        let event: DeskEvent = record::decode(&stored.body).map_err(|error| ReadError(error.to_string()))?;
+        let event: DeskEvent =
+            record::decode(&stored.body).map_err(|error| ReadError(error.to_string()))?;
         desk.apply(&event);
         shelves.tell(&event);
     }
@@ -115,12 +119,19 @@ impl Handler<AskDesk> for DeskActor {
         let (journal, shelves) = (Arc::clone(&self.journal), Arc::clone(&self.shelves));
         let fresh = async move { if stale { Some(read(&*journal, &shelves).await) } else { None } };
         let asked = fresh.into_actor(self).then(move |fresh, desk, _| {
-            let decided = desk.refresh(fresh).and_then(|()| desk.desk.decide(ask.act, ask.at).map_err(No::Refused));
+            let decided = desk
+                .refresh(fresh)
+                .and_then(|()| desk.desk.decide(ask.act, ask.at).map_err(No::Refused));
             let (journal, length) = (Arc::clone(&desk.journal), desk.length);
             let stored = async move {
                 let event = decided?;
                 let record = Record { body: record::encode(&event), ..Record::default() };
-                let append = Append { stream: record::desk_stream(), expected: length, records: vec![record], note: None };
+                let append = Append {
+                    stream: record::desk_stream(),
+                    expected: length,
+                    records: vec![record],
+                    note: None,
+                };
                 let answer = append_and_wait(&*journal, append).await;
                 Ok((event, answer))
             };

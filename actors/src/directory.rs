@@ -116,7 +116,13 @@ impl Directory {
     /// At most `limit` lines behind `after` that pass the filter, of one board or of all, waiting first; and the key to
     /// go on from if there may be more. A thread that moves while somebody pages may be met again or be missed on a
     /// later page, never twice on one.
-    pub fn page(&self, board: Option<u64>, after: Option<Key>, limit: usize, wanted: impl Fn(&Summary) -> bool) -> (Vec<Arc<Summary>>, Option<Key>) {
+    pub fn page(
+        &self,
+        board: Option<u64>,
+        after: Option<Key>,
+        limit: usize,
+        wanted: impl Fn(&Summary) -> bool,
+    ) -> (Vec<Arc<Summary>>, Option<Key>) {
         let mut lines = Vec::new();
         let mut after = after.map_or(Bound::Unbounded, Bound::Excluded);
         loop {
@@ -126,7 +132,12 @@ impl Directory {
                     None => Some(&shelves.all),
                     Some(board) => shelves.boards.get(&board).map(|shelf| &shelf.order),
                 };
-                order.into_iter().flat_map(|order| order.range((after, Bound::Unbounded))).take(KEYS_PER_LOOK).copied().collect()
+                order
+                    .into_iter()
+                    .flat_map(|order| order.range((after, Bound::Unbounded)))
+                    .take(KEYS_PER_LOOK)
+                    .copied()
+                    .collect()
             };
             let seen = keys.len();
             if let Some(last) = keys.last() {
@@ -134,7 +145,9 @@ impl Directory {
             }
             for key in keys {
                 let line = self.lines.get(&key.thread()).map(|line| Arc::clone(&line));
-                let Some(line) = line.filter(|line| Key::of(line) == key && wanted(line)) else { continue };
+                let Some(line) = line.filter(|line| Key::of(line) == key && wanted(line)) else {
+                    continue;
+                };
                 if lines.len() == limit {
                     let last = lines.last().map(|line: &Arc<Summary>| Key::of(line));
                     return (lines, last);

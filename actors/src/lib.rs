@@ -5,12 +5,12 @@
 //! Read in this order: [`record`] (bytes), [`seat`] (a thread actor without the actor), [`view`] (what readers see),
 //! [`directory`] (every thread's line), `thread` and [`desk`] (actix glue), [`registry`] (find, start, replace).
 
+pub mod desk;
+pub mod directory;
 pub mod record;
+pub mod registry;
 pub mod seat;
 pub mod view;
-pub mod directory;
-pub mod desk;
-pub mod registry;
 
 mod thread;
 

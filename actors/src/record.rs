@@ -82,11 +82,17 @@ pub fn encode_into<T: Serialize>(value: &T, bytes: &mut Vec<u8>) {
 pub fn decode<C: Content>(bytes: &[u8]) -> Result<C, Unreadable> {
     let (version, bytes) = bytes.split_first().ok_or_else(|| Unreadable("it is empty".into()))?;
     if *version != VERSION {
-        return Err(Unreadable(format!("version {version} is not known, this program reads {VERSION}")));
+        return Err(Unreadable(format!(
+            "version {version} is not known, this program reads {VERSION}"
+        )));
     }
     let (content, length) = bincode::serde::decode_from_slice(bytes, bincode::config::standard())
         .map_err(|error| Unreadable(error.to_string()))?;
-    if length == bytes.len() { Ok(content) } else { Err(Unreadable(format!("{} bytes are left over", bytes.len() - length))) }
+    if length == bytes.len() {
+        Ok(content)
+    } else {
+        Err(Unreadable(format!("{} bytes are left over", bytes.len() - length)))
+    }
 }
 
 /// What an event brings into the world, for the journal's number index.
@@ -94,7 +100,12 @@ pub fn numbers(thread: ThreadId, event: &Event) -> Vec<Numbered> {
     let of_message = |message: &Message| {
         let mut numbers = Vec::with_capacity(1 + message.claims.len());
         numbers.push(Numbered { series: MESSAGE_NUMBERS, number: message.id.number });
-        numbers.extend(message.claims.iter().map(|claim| Numbered { series: CLAIM_NUMBERS, number: claim.id.number }));
+        numbers.extend(
+            message
+                .claims
+                .iter()
+                .map(|claim| Numbered { series: CLAIM_NUMBERS, number: claim.id.number }),
+        );
         numbers
     };
     match &event.fact {

@@ -42,7 +42,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { queue_per_thread_max: 1_024, idle_until_passivation: Duration::from_secs(300), active_max: 100_000 }
+        Self {
+            queue_per_thread_max: 1_024,
+            idle_until_passivation: Duration::from_secs(300),
+            active_max: 100_000,
+        }
     }
 }
 
@@ -109,7 +113,11 @@ impl Registry {
                     let id = ThreadId::new(note.stream.number);
                     let (seat, view) = open_seat(&*journal, id).await?;
                     if let Some(view) = view {
-                        journal.annotate(note.stream, seat.length(), record::encode(&*view.summary));
+                        journal.annotate(
+                            note.stream,
+                            seat.length(),
+                            record::encode(&*view.summary),
+                        );
                         directory.publish(&view.summary);
                     }
                 }
@@ -152,7 +160,13 @@ impl Registry {
     ///
     /// # Errors
     /// The language's refusals, `not_found` for a statement it relates to, `unavailable`, `internal`.
-    pub async fn open_thread(&self, board: &Board, speaker: Speaker, draft: Draft, client_ref: Option<String>) -> Result<Posted, Refusal> {
+    pub async fn open_thread(
+        &self,
+        board: &Board,
+        speaker: Speaker,
+        draft: Draft,
+        client_ref: Option<String>,
+    ) -> Result<Posted, Refusal> {
         self.post_to(Target::Board(board.number), speaker, draft, client_ref).await
     }
 
@@ -160,12 +174,24 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Registry::open_thread`], and `thread_not_found`.
-    pub async fn post(&self, thread: ThreadId, speaker: Speaker, draft: Draft, client_ref: Option<String>) -> Result<Posted, Refusal> {
+    pub async fn post(
+        &self,
+        thread: ThreadId,
+        speaker: Speaker,
+        draft: Draft,
+        client_ref: Option<String>,
+    ) -> Result<Posted, Refusal> {
         self.known(thread)?;
         self.post_to(Target::Thread(thread), speaker, draft, client_ref).await
     }
 
-    async fn post_to(&self, target: Target, speaker: Speaker, draft: Draft, client_ref: Option<String>) -> Result<Posted, Refusal> {
+    async fn post_to(
+        &self,
+        target: Target,
+        speaker: Speaker,
+        draft: Draft,
+        client_ref: Option<String>,
+    ) -> Result<Posted, Refusal> {
         let Some(text) = client_ref else {
             self.statements_exist(&draft).await?;
             return self.say(target, speaker, draft, None).await;
@@ -173,19 +199,33 @@ impl Registry {
         // In a task of its own: a caller that hangs up and asks again waits behind its first try, whatever became of
         // that, because the reservation ends with the act and not with the caller.
         let registry = self.clone();
-        let task = actix::spawn(async move { registry.post_once(target, speaker, draft, text).await });
+        let task =
+            actix::spawn(async move { registry.post_once(target, speaker, draft, text).await });
         task.await.unwrap_or_else(|error| Err(unknown(&error.to_string())))
     }
 
     /// A message with its author's own key: the first answer again, if there is one.
-    async fn post_once(&self, target: Target, speaker: Speaker, draft: Draft, text: String) -> Result<Posted, Refusal> {
+    async fn post_once(
+        &self,
+        target: Target,
+        speaker: Speaker,
+        draft: Draft,
+        text: String,
+    ) -> Result<Posted, Refusal> {
         let reference = reference_of(&speaker.author, &text);
         let digest = digest_of(&draft, target);
         let _reservation = self.reserve(reference).await;
-        let found = self.0.journal.find(reference).await.map_err(|error| unavailable(&error.to_string()))?;
+        let found = self
+            .0
+            .journal
+            .find(reference)
+            .await
+            .map_err(|error| unavailable(&error.to_string()))?;
         let Some((stream, seq)) = found else {
             self.statements_exist(&draft).await?;
-            return self.say(target, speaker, draft, Some((ClientRef { text, digest }, reference))).await;
+            return self
+                .say(target, speaker, draft, Some((ClientRef { text, digest }, reference)))
+                .await;
         };
         let posted = self.replay(ThreadId::new(stream.number), seq).await?;
         let first = posted.said.message();
@@ -194,11 +234,21 @@ impl Registry {
         }
         let id = first.id;
         let error = format!("`client_ref` was used for {id} with another envelope; use a new one");
-        let details = Details { field: Some("client_ref".into()), existing: Some(id.to_string()), ..Details::default() };
+        let details = Details {
+            field: Some("client_ref".into()),
+            existing: Some(id.to_string()),
+            ..Details::default()
+        };
         Err(Refusal::new(Reason::Conflict, error).with(details))
     }
 
-    async fn say(&self, target: Target, speaker: Speaker, draft: Draft, key: Option<(ClientRef, Reference)>) -> Result<Posted, Refusal> {
+    async fn say(
+        &self,
+        target: Target,
+        speaker: Speaker,
+        draft: Draft,
+        key: Option<(ClientRef, Reference)>,
+    ) -> Result<Posted, Refusal> {
         let (client_ref, reference) = key.unzip();
         let (thread, act) = match target {
             Target::Thread(thread) => (thread, Act::Post { draft, client_ref }),
@@ -215,7 +265,9 @@ impl Registry {
                 Ok(Posted { said, summary, replayed: false })
             }
             // The reservation makes this rare: only when an actor died with the first try in flight.
-            Outcome::Duplicate { stream, seq } => self.replay(ThreadId::new(stream.number), seq).await,
+            Outcome::Duplicate { stream, seq } => {
+                self.replay(ThreadId::new(stream.number), seq).await
+            }
             other => Err(no(other)),
         }
     }
@@ -224,7 +276,12 @@ impl Registry {
     ///
     /// # Errors
     /// The language's refusals, `thread_not_found`, `unavailable`, `internal`.
-    pub async fn act(&self, thread: ThreadId, speaker: Speaker, act: Act) -> Result<Arc<Summary>, Refusal> {
+    pub async fn act(
+        &self,
+        thread: ThreadId,
+        speaker: Speaker,
+        act: Act,
+    ) -> Result<Arc<Summary>, Refusal> {
         self.known(thread)?;
         match self.ask(thread, speaker, act, None).await? {
             Outcome::Made { summary, .. } | Outcome::Unchanged { summary } => Ok(summary),
@@ -254,7 +311,12 @@ impl Registry {
     ///
     /// # Errors
     /// The desk's refusals, `unavailable`, `internal`.
-    pub async fn make_board(&self, slug: Option<String>, title: String, description: String) -> Result<Board, Refusal> {
+    pub async fn make_board(
+        &self,
+        slug: Option<String>,
+        title: String,
+        description: String,
+    ) -> Result<Board, Refusal> {
         match self.ask_desk(DeskAct::MakeBoard { slug, title, description }).await? {
             DeskEvent::BoardMade(board) => Ok(board),
             DeskEvent::TokenIssued(_) => unreachable!("the desk answers what it was asked"),
@@ -265,7 +327,13 @@ impl Registry {
     ///
     /// # Errors
     /// `unavailable`, `internal`.
-    pub async fn issue_token(&self, realm: String, label: String, rights: parley_language::Rights, secret_hash: [u8; 32]) -> Result<Token, Refusal> {
+    pub async fn issue_token(
+        &self,
+        realm: String,
+        label: String,
+        rights: parley_language::Rights,
+        secret_hash: [u8; 32],
+    ) -> Result<Token, Refusal> {
         match self.ask_desk(DeskAct::IssueToken { realm, label, rights, secret_hash }).await? {
             DeskEvent::TokenIssued(token) => Ok(token),
             DeskEvent::BoardMade(_) => unreachable!("the desk answers what it was asked"),
@@ -285,7 +353,8 @@ impl Registry {
     /// Sends idle actors away, for ever. To be spawned once.
     pub fn keep_house(&self) -> impl Future<Output = ()> + use<> {
         let house = Arc::downgrade(&self.0);
-        let every = (self.0.settings.idle_until_passivation / 4).clamp(Duration::from_millis(50), Duration::from_secs(15));
+        let every = (self.0.settings.idle_until_passivation / 4)
+            .clamp(Duration::from_millis(50), Duration::from_secs(15));
         async move {
             loop {
                 tokio::time::sleep(every).await;
@@ -303,7 +372,9 @@ impl Registry {
         let mut idlers: Vec<(u64, u64)> = inner
             .awake
             .iter()
-            .filter_map(|entry| entry.value().get().map(|place| (place.used.load(Ordering::Relaxed), *entry.key())))
+            .filter_map(|entry| {
+                entry.value().get().map(|place| (place.used.load(Ordering::Relaxed), *entry.key()))
+            })
             .collect();
         let over = idlers.len().saturating_sub(inner.settings.active_max);
         if over > 0 && over < idlers.len() {
@@ -320,7 +391,9 @@ impl Registry {
         let inner = &*self.0;
         // Under the entry's lock nobody can take a permit, so no act is on its way to an actor that leaves.
         let gone = inner.awake.remove_if(&thread, |_, cell| {
-            cell.get().is_some_and(|place| place.permits.available_permits() == inner.settings.queue_per_thread_max)
+            cell.get().is_some_and(|place| {
+                place.permits.available_permits() == inner.settings.queue_per_thread_max
+            })
         });
         if let Some(place) = gone.as_ref().and_then(|(_, cell)| cell.get()) {
             // The mailbox is empty, so there is room; an actor that died has left already.
@@ -329,25 +402,43 @@ impl Registry {
     }
 
     /// Puts an act in a thread's queue and waits for what becomes of it.
-    async fn ask(&self, thread: ThreadId, speaker: Speaker, act: Act, reference: Option<Reference>) -> Result<Outcome, Refusal> {
+    async fn ask(
+        &self,
+        thread: ThreadId,
+        speaker: Speaker,
+        act: Act,
+        reference: Option<Reference>,
+    ) -> Result<Outcome, Refusal> {
         let claims = match &act {
             Act::Open { draft, .. } | Act::Post { draft, .. } => draft.claims.len() as u64,
-            Act::Close | Act::Reopen | Act::Settle(_) | Act::Pin(_) | Act::Confirm | Act::Revert | Act::LlmReply { .. } => 0,
+            Act::Close
+            | Act::Reopen
+            | Act::Settle(_)
+            | Act::Pin(_)
+            | Act::Confirm
+            | Act::Revert
+            | Act::LlmReply { .. } => 0,
         };
         let log = if matches!(act, Act::Open { .. }) { Log::None } else { Log::Stored };
         let taken = self
-            .with_place(thread, log, |place| Arc::clone(&place.permits).try_acquire_owned().map(|permit| (place.addr.clone(), permit)))
+            .with_place(thread, log, |place| {
+                Arc::clone(&place.permits)
+                    .try_acquire_owned()
+                    .map(|permit| (place.addr.clone(), permit))
+            })
             .await?;
         let Ok((addr, permit)) = taken else {
             return Ok(Outcome::Unavailable(format!("{thread} has too many acts waiting")));
         };
         let (sender, answer) = oneshot::channel();
-        let ask = Ask { speaker, act, claims, at: now(), reference, reply: Reply { sender, permit } };
+        let ask =
+            Ask { speaker, act, claims, at: now(), reference, reply: Reply { sender, permit } };
         if let Err(error) = addr.try_send(ask) {
             // Neither full nor closed mailboxes have taken the act.
             return Ok(Outcome::Unavailable(format!("{thread} takes no acts: {error}")));
         }
-        let outcome = answer.await.unwrap_or_else(|_| Outcome::Unknown("the thread's actor died".into()));
+        let outcome =
+            answer.await.unwrap_or_else(|_| Outcome::Unknown("the thread's actor died".into()));
         if matches!(outcome, Outcome::Unknown(_)) {
             // What is stored may differ from what readers see: open the thread anew before anybody asks.
             drop(self.with_place(thread, Log::Stored, |_| ()).await);
@@ -356,7 +447,12 @@ impl Registry {
     }
 
     /// Finds the thread's actor, or starts one, and does something short with it under the entry's lock.
-    async fn with_place<T>(&self, thread: ThreadId, log: Log, look: impl Fn(&Place) -> T) -> Result<T, Refusal> {
+    async fn with_place<T>(
+        &self,
+        thread: ThreadId,
+        log: Log,
+        look: impl Fn(&Place) -> T,
+    ) -> Result<T, Refusal> {
         let inner = &*self.0;
         loop {
             let cell = match inner.awake.get(&thread.number) {
@@ -394,12 +490,21 @@ impl Registry {
 
     /// The first answer to a record, made again from the log up to it.
     async fn replay(&self, thread: ThreadId, seq: u64) -> Result<Posted, Refusal> {
-        let log = self.0.journal.read(record::stream(thread), 0).await.map_err(|error| unavailable(&error.to_string()))?;
-        let upto = log.into_iter().take_while(|stored| stored.seq <= seq).collect();
-        let (_, events) = decode_log(upto).map_err(|error| unavailable(&error.to_string()))?;
-        let state = Thread::replay(thread, &events).ok_or_else(|| unknown("a reference names an empty thread"))?;
-        let event = events.last().map(|event| Arc::new(event.clone())).expect("the thread has a record");
-        let said = Said::of(&event).ok_or_else(|| unknown("a reference names a record without a message"))?;
+        let log = self
+            .0
+            .journal
+            .read(record::stream(thread), 0)
+            .await
+            .map_err(|error| unavailable(&error.to_string()))?;
+        let upto = log.partition_point(|stored| stored.seq <= seq);
+        let (_, events) =
+            decode_log(&log[..upto]).map_err(|error| unavailable(&error.to_string()))?;
+        let state = Thread::replay(thread, &events)
+            .ok_or_else(|| unknown("a reference names an empty thread"))?;
+        let event =
+            events.last().map(|event| Arc::new(event.clone())).expect("the thread has a record");
+        let said = Said::of(&event)
+            .ok_or_else(|| unknown("a reference names a record without a message"))?;
         Ok(Posted { said, summary: Arc::new(state.summary()), replayed: true })
     }
 
@@ -413,8 +518,10 @@ impl Registry {
                 Statement::Claim(id) => numbered(record::CLAIM_NUMBERS, id.number).await,
             };
             if found.map_err(|error| unavailable(&error.to_string()))?.is_none() {
-                let error = format!("{statement} does not exist; name statements that do, or leave it out");
-                let details = Details { field: Some(format!("relates_to[{at}]")), ..Details::default() };
+                let error =
+                    format!("{statement} does not exist; name statements that do, or leave it out");
+                let details =
+                    Details { field: Some(format!("relates_to[{at}]")), ..Details::default() };
                 return Err(Refusal::new(Reason::NotFound, error).with(details));
             }
         }
@@ -475,7 +582,10 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         drop(self.guard.take());
         // The map's own handle is the last one when nobody waits.
-        self.registry.0.references.remove_if(&self.reference, |_, lock| Arc::strong_count(lock) == 1);
+        self.registry
+            .0
+            .references
+            .remove_if(&self.reference, |_, lock| Arc::strong_count(lock) == 1);
     }
 }
 
@@ -488,16 +598,19 @@ enum Target {
     Thread(ThreadId),
 }
 
-async fn open_seat(journal: &dyn Journal, thread: ThreadId) -> Result<(Seat<Reply>, Option<View>), ReadError> {
+async fn open_seat(
+    journal: &dyn Journal,
+    thread: ThreadId,
+) -> Result<(Seat<Reply>, Option<View>), ReadError> {
     const INLINE_MAX: usize = 64;
     let log = journal.read(record::stream(thread), 0).await?;
     let is_short = log.len() <= INLINE_MAX;
     let replay = move || -> Result<(Seat<Reply>, Option<View>), ReadError> {
-        let (positions, events) = decode_log(log)?;
+        let (positions, events) = decode_log(&log)?;
         let seat = Seat::open(thread, &events);
         let view = seat.thread().map(|state| {
             let log = positions.into_iter().zip(events.into_iter().map(Arc::new));
-            View::replay(Arc::new(state.summary()), log)
+            View::replay(&Arc::new(state.summary()), log)
         });
         Ok((seat, view))
     };
@@ -505,17 +618,20 @@ async fn open_seat(journal: &dyn Journal, thread: ThreadId) -> Result<(Seat<Repl
         return replay();
     }
     // A long log is replayed beside the arbiter's thread, which serves the thread's neighbours.
-    tokio::task::spawn_blocking(replay).await.map_err(|error| ReadError(format!("a log cannot be replayed: {error}")))?
+    tokio::task::spawn_blocking(replay)
+        .await
+        .map_err(|error| ReadError(format!("a log cannot be replayed: {error}")))?
 }
 
-fn decode_log(log: Vec<Stored>) -> Result<(Vec<Position>, Vec<Event>), ReadError> {
+fn decode_log(log: &[Stored]) -> Result<(Vec<Position>, Vec<Event>), ReadError> {
     let mut events = Vec::with_capacity(log.len());
     let mut positions = Vec::with_capacity(log.len());
     for (expected, stored) in log.iter().enumerate() {
         if stored.seq != expected as u64 {
             return Err(ReadError(format!("{:?} lacks record {expected}", stored.stream)));
         }
-        let event: Event = record::decode(&stored.body).map_err(|error| ReadError(format!("{:?}: {error}", stored.stream)))?;
+        let event: Event = record::decode(&stored.body)
+            .map_err(|error| ReadError(format!("{:?}: {error}", stored.stream)))?;
         if (expected == 0) != matches!(event.fact, Fact::Opened { .. }) {
             return Err(ReadError(format!("{:?} does not begin with its opening", stored.stream)));
         }
@@ -560,7 +676,11 @@ pub fn now() -> Time {
 }
 
 fn not_found(thread: ThreadId) -> Refusal {
-    Refusal::new(Reason::ThreadNotFound, format!("there is no {thread}; list threads with get_threads")).then("get_threads", vec![])
+    Refusal::new(
+        Reason::ThreadNotFound,
+        format!("there is no {thread}; list threads with get_threads"),
+    )
+    .then("get_threads", vec![])
 }
 
 fn no(outcome: Outcome) -> Refusal {
@@ -568,14 +688,23 @@ fn no(outcome: Outcome) -> Refusal {
         Outcome::Refused(refusal) => refusal,
         Outcome::Unavailable(why) => unavailable(&why),
         Outcome::Unknown(why) => unknown(&why),
-        Outcome::Made { .. } | Outcome::Unchanged { .. } | Outcome::Duplicate { .. } => unknown("an answer to another question"),
+        Outcome::Made { .. } | Outcome::Unchanged { .. } | Outcome::Duplicate { .. } => {
+            unknown("an answer to another question")
+        }
     }
 }
 
 /// `unavailable` promises that nothing was stored.
 fn unavailable(why: &str) -> Refusal {
-    Refusal::new(Reason::Unavailable, format!("{why}; nothing was stored, repeat the call a little later"))
-        .with(Details { outcome: Some("not_stored"), retry_after_seconds: Some(1), ..Details::default() })
+    Refusal::new(
+        Reason::Unavailable,
+        format!("{why}; nothing was stored, repeat the call a little later"),
+    )
+    .with(Details {
+        outcome: Some("not_stored"),
+        retry_after_seconds: Some(1),
+        ..Details::default()
+    })
 }
 
 /// The outcome is unknown: `internal`, with the id under which the log has it.

@@ -72,16 +72,29 @@ pub enum Step<R> {
 impl<R> Seat<R> {
     /// A seat is the replay of its log, nothing else. An empty log is a thread that is about to be opened.
     pub fn open(id: ThreadId, log: &[Event]) -> Self {
-        Self { id, tentative: Thread::replay(id, log), length: log.len() as u64, held: VecDeque::new() }
+        Self {
+            id,
+            tentative: Thread::replay(id, log),
+            length: log.len() as u64,
+            held: VecDeque::new(),
+        }
     }
 
     /// Decides. `at` is brought up to the thread's last moment, so that time never runs backward in a thread.
-    pub fn ask(&mut self, speaker: &Speaker, act: Act, at: Time, fresh: Fresh, reply: R) -> Step<R> {
+    pub fn ask(
+        &mut self,
+        speaker: &Speaker,
+        act: Act,
+        at: Time,
+        fresh: Fresh,
+        reply: R,
+    ) -> Step<R> {
         let at = self.tentative.as_ref().map_or(at, |thread| at.max(thread.updated_at()));
         match Thread::decide(self.tentative.as_ref(), speaker, act, at, fresh) {
             Ok(Some(event)) => self.append(event, reply),
             Ok(None) => {
-                let thread = self.tentative.as_ref().expect("an act that changes nothing found a thread");
+                let thread =
+                    self.tentative.as_ref().expect("an act that changes nothing found a thread");
                 let answer = Ok(Arc::new(thread.summary()));
                 self.answer(answer, reply)
             }
@@ -97,11 +110,18 @@ impl<R> Seat<R> {
         let thread = self.tentative.as_ref().expect("it was just opened or was there");
         let summary = Arc::new(thread.summary());
         debug_assert_eq!(parley_language::invariant::one_is_due(&summary), Ok(()));
-        debug_assert_eq!(parley_language::invariant::only_a_confirmed_close_locks(&summary), Ok(()));
+        debug_assert_eq!(
+            parley_language::invariant::only_a_confirmed_close_locks(&summary),
+            Ok(())
+        );
         let event = Arc::new(event);
         let expected = self.length;
         self.length += 1;
-        self.held.push_back(Held::Event { event: Arc::clone(&event), summary: Arc::clone(&summary), reply });
+        self.held.push_back(Held::Event {
+            event: Arc::clone(&event),
+            summary: Arc::clone(&summary),
+            reply,
+        });
         Step::Append { event, expected, summary }
     }
 
@@ -116,9 +136,14 @@ impl<R> Seat<R> {
     /// The oldest append in flight is durable: hands out its event, then the answers that rested on it, in order.
     pub fn appended(&mut self, mut tell: impl FnMut(Held<R>)) {
         let oldest = self.held.pop_front();
-        debug_assert!(matches!(oldest, Some(Held::Event { .. })), "an append was answered that nobody made");
+        debug_assert!(
+            matches!(oldest, Some(Held::Event { .. })),
+            "an append was answered that nobody made"
+        );
         oldest.into_iter().for_each(&mut tell);
-        while let Some(answer @ Held::Answer { .. }) = self.held.pop_front_if(|held| matches!(held, Held::Answer { .. })) {
+        while let Some(answer @ Held::Answer { .. }) =
+            self.held.pop_front_if(|held| matches!(held, Held::Answer { .. }))
+        {
             tell(answer);
         }
     }

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Message, StreamHandler};
 use arc_swap::ArcSwapOption;
-use parley_journal::{Answers, Append, AppendError, Appended, Journal, Position, Record, Reference, Stream};
+use parley_journal::{
+    Answers, Append, AppendError, Appended, Journal, Position, Record, Reference, Stream,
+};
 use parley_language::event::Event;
 use parley_language::thread::{Act, Fresh, Summary};
 use parley_language::{Refusal, Speaker, ThreadId, Time};
@@ -137,8 +139,18 @@ impl ThreadActor {
         (actor, shelf)
     }
 
-    fn hand_in(&self, event: &Event, expected: u64, summary: &Summary, reference: Option<Reference>) {
-        let record = Record { body: record::encode(event), reference, numbers: record::numbers(self.id, event) };
+    fn hand_in(
+        &self,
+        event: &Event,
+        expected: u64,
+        summary: &Summary,
+        reference: Option<Reference>,
+    ) {
+        let record = Record {
+            body: record::encode(event),
+            reference,
+            numbers: record::numbers(self.id, event),
+        };
         let append = Append {
             stream: record::stream(self.id),
             expected,
@@ -159,7 +171,9 @@ impl ThreadActor {
             Held::Event { event, summary, reply } => {
                 match view {
                     Some(view) => view.tell(position, &event, &summary),
-                    None => *view = Some(View::replay(Arc::clone(&summary), [(position, Arc::clone(&event))])),
+                    None => {
+                        *view = Some(View::replay(&summary, [(position, Arc::clone(&event))]));
+                    }
                 }
                 settled.push((reply, Outcome::Made { event, summary }));
             }
@@ -186,12 +200,18 @@ impl ThreadActor {
         let Some(Held::Event { event, summary, reply }) = self.remains.pop_front() else { return };
         reply.send(match result {
             Ok(_) => Outcome::Made { event, summary },
-            Err(AppendError::Duplicate { stream, seq }) => Outcome::Duplicate { stream: *stream, seq: *seq },
-            Err(AppendError::Conflict { .. }) => Outcome::Unavailable("the thread was opened anew".into()),
+            Err(AppendError::Duplicate { stream, seq }) => {
+                Outcome::Duplicate { stream: *stream, seq: *seq }
+            }
+            Err(AppendError::Conflict { .. }) => {
+                Outcome::Unavailable("the thread was opened anew".into())
+            }
             Err(AppendError::Refused(why)) => Outcome::Unavailable(why.clone()),
             Err(AppendError::Unknown(why)) => Outcome::Unknown(why.clone()),
         });
-        while let Some(Held::Answer { reply, .. }) = self.remains.pop_front_if(|held| matches!(held, Held::Answer { .. })) {
+        while let Some(Held::Answer { reply, .. }) =
+            self.remains.pop_front_if(|held| matches!(held, Held::Answer { .. }))
+        {
             reply.send(Outcome::Unavailable("the thread was opened anew".into()));
         }
     }
@@ -229,17 +249,25 @@ impl Handler<Ask> for ThreadActor {
         };
         let says = matches!(ask.act, Act::Open { .. } | Act::Post { .. });
         let message = if says {
-            self.spare.take().unwrap_or_else(|| self.ids.messages.fetch_add(1, Ordering::Relaxed) + 1)
+            self.spare
+                .take()
+                .unwrap_or_else(|| self.ids.messages.fetch_add(1, Ordering::Relaxed) + 1)
         } else {
             0
         };
-        let claims = if ask.claims == 0 { 0 } else { self.ids.claims.fetch_add(ask.claims, Ordering::Relaxed) + 1 };
+        let claims = if ask.claims == 0 {
+            0
+        } else {
+            self.ids.claims.fetch_add(ask.claims, Ordering::Relaxed) + 1
+        };
         let step = seat.ask(&ask.speaker, ask.act, ask.at, Fresh { message, claims }, ask.reply);
         if says && !matches!(step, Step::Append { .. }) {
             self.spare = Some(message);
         }
         match step {
-            Step::Append { event, expected, summary } => self.hand_in(&event, expected, &summary, ask.reference),
+            Step::Append { event, expected, summary } => {
+                self.hand_in(&event, expected, &summary, ask.reference);
+            }
             Step::Answer { answer, reply } => reply.send(unmoved(answer)),
             Step::Hold => {}
         }
@@ -277,7 +305,10 @@ impl Handler<Retire> for ThreadActor {
     type Result = ();
 
     fn handle(&mut self, _: Retire, ctx: &mut Self::Context) {
-        debug_assert!(self.seat.as_ref().is_none_or(Seat::is_idle), "retired with appends in flight");
+        debug_assert!(
+            self.seat.as_ref().is_none_or(Seat::is_idle),
+            "retired with appends in flight"
+        );
         ctx.stop();
     }
 }

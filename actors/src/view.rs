@@ -79,10 +79,18 @@ pub struct Change {
 
 impl View {
     /// The picture after a log. `log` holds at least the opening.
-    pub fn replay(summary: Arc<Summary>, log: impl IntoIterator<Item = (Position, Arc<Event>)>) -> Self {
-        let mut view = Self { summary: Arc::clone(&summary), said: Vector::new(), changes: Vector::new(), llm_forbidden: HashSet::new() };
+    pub fn replay(
+        summary: &Arc<Summary>,
+        log: impl IntoIterator<Item = (Position, Arc<Event>)>,
+    ) -> Self {
+        let mut view = Self {
+            summary: Arc::clone(summary),
+            said: Vector::new(),
+            changes: Vector::new(),
+            llm_forbidden: HashSet::new(),
+        };
         for (position, event) in log {
-            view.tell(position, &event, &summary);
+            view.tell(position, &event, summary);
         }
         view
     }
@@ -104,7 +112,9 @@ impl View {
                 };
                 Some((None, to, Some(message.id)))
             }
-            Fact::Posted { message, mark: Some(Mark { from, to, .. }), .. } => Some((Some(*from), to.clone(), Some(message.id))),
+            Fact::Posted { message, mark: Some(Mark { from, to, .. }), .. } => {
+                Some((Some(*from), to.clone(), Some(message.id)))
+            }
             Fact::Marked { mark: Mark { from, to, .. } } => Some((Some(*from), to.clone(), None)),
             Fact::LlmReply { allowed, message: Some(message) } => {
                 if *allowed {
@@ -114,10 +124,19 @@ impl View {
                 }
                 None
             }
-            Fact::Posted { mark: None, .. } | Fact::Pinned { .. } | Fact::LlmReply { message: None, .. } => None,
+            Fact::Posted { mark: None, .. }
+            | Fact::Pinned { .. }
+            | Fact::LlmReply { message: None, .. } => None,
         };
         if let Some((from, to, message)) = change {
-            let change = Change { position, from, to, by: Arc::clone(&event.by.line), message, at: event.at };
+            let change = Change {
+                position,
+                from,
+                to,
+                by: Arc::clone(&event.by.line),
+                message,
+                at: event.at,
+            };
             self.changes.push_back(Arc::new(change));
         }
     }

@@ -27,7 +27,8 @@ pub struct GetBoards {
 /// `invalid_body` for a cursor of another list.
 pub async fn list(forum: Forum, _: Caller, input: GetBoards) -> Result<Page<BoardObject>, Refusal> {
     let boards = forum.registry().shelves().boards();
-    let (page, next_cursor) = input.paging.cut(boards.len(), |from, to| boards[from..to].to_vec())?;
+    let (page, next_cursor) =
+        input.paging.cut(boards.len(), |from, to| boards[from..to].to_vec())?;
     let items = page.iter().map(|board| object(&forum, board)).collect();
     Ok(Page { items, next_cursor })
 }
@@ -69,10 +70,18 @@ pub struct GetBoardThreads {
 ///
 /// # Errors
 /// `board_not_found`, `invalid_body` for a cursor of another list.
-pub async fn threads(forum: Forum, _: Caller, input: GetBoardThreads) -> Result<Page<ThreadObject>, Refusal> {
+pub async fn threads(
+    forum: Forum,
+    _: Caller,
+    input: GetBoardThreads,
+) -> Result<Page<ThreadObject>, Refusal> {
     let board = forum.board(&input.id)?;
     let after = cursor::read_key(input.paging.cursor.as_deref())?;
-    let (lines, next) = forum.registry().directory().page(Some(board.number), after, input.paging.limit(), |_| true);
+    let (lines, next) =
+        forum
+            .registry()
+            .directory()
+            .page(Some(board.number), after, input.paging.limit(), |_| true);
     let items = lines.into_iter().map(|line| ThreadObject::new(&forum, line)).collect();
     Ok(Page { items, next_cursor: next.map(cursor::key) })
 }

@@ -47,18 +47,23 @@ pub struct Posted {
 /// a message.
 pub async fn open(forum: Forum, caller: Caller, input: OpenThread) -> Result<Posted, Refusal> {
     let Some(thread) = input.envelope.thread else {
-        let (speaker, client_ref) = (speaker(&caller, &input.envelope), input.envelope.client_ref.clone());
+        let (speaker, client_ref) =
+            (speaker(&caller, &input.envelope), input.envelope.client_ref.clone());
         let draft = input.envelope.check()?;
         let board = forum.board(&input.id)?;
         let posted = forum.registry().open_thread(&board, speaker, draft, client_ref).await?;
         return Ok(answer(&forum, posted));
     };
     // Shape before existence (13.1), so the envelope is checked before the board is looked up.
-    let (speaker, client_ref) = (speaker(&caller, &input.envelope), input.envelope.client_ref.clone());
+    let (speaker, client_ref) =
+        (speaker(&caller, &input.envelope), input.envelope.client_ref.clone());
     let draft = input.envelope.check()?;
     let board = forum.board(&input.id)?;
     if forum.registry().known(thread)?.board != board.number {
-        let error = format!("{thread} is not on board `{}`; name its own board, or leave `thread` out to open a new thread", input.id);
+        let error = format!(
+            "{thread} is not on board `{}`; name its own board, or leave `thread` out to open a new thread",
+            input.id
+        );
         return Err(Refusal::field("thread", "mismatch", error));
     }
     Ok(answer(&forum, forum.registry().post(thread, speaker, draft, client_ref).await?))
@@ -71,10 +76,14 @@ pub async fn open(forum: Forum, caller: Caller, input: OpenThread) -> Result<Pos
 /// `thread_authority_missing`, `state_invalid`, `self_reply`, `evidence_required`, `conflict`.
 pub async fn post(forum: Forum, caller: Caller, input: PostMessage) -> Result<Posted, Refusal> {
     if input.envelope.thread.is_some_and(|thread| thread != input.id) {
-        let error = format!("`thread` names another thread than {}, to which this is posted; leave it out", input.id);
+        let error = format!(
+            "`thread` names another thread than {}, to which this is posted; leave it out",
+            input.id
+        );
         return Err(Refusal::field("thread", "mismatch", error));
     }
-    let (speaker, client_ref) = (speaker(&caller, &input.envelope), input.envelope.client_ref.clone());
+    let (speaker, client_ref) =
+        (speaker(&caller, &input.envelope), input.envelope.client_ref.clone());
     let draft = input.envelope.check()?;
     Ok(answer(&forum, forum.registry().post(input.id, speaker, draft, client_ref).await?))
 }

@@ -51,7 +51,9 @@ impl GetThreads {
         board.is_none_or(|board| line.board == board)
             && self.state.is_none_or(|state| line.standing.state == state)
             && self.awaiting.is_none_or(|awaiting| line.awaiting == awaiting)
-            && self.confirmed.is_none_or(|confirmed| line.standing.confirmed_at.is_some() == confirmed)
+            && self
+                .confirmed
+                .is_none_or(|confirmed| line.standing.confirmed_at.is_some() == confirmed)
             && self.creator.as_deref().is_none_or(|creator| &*line.creator == creator)
             && self.kind.is_none_or(|kind| line.kind == kind)
             && self.pinned.is_none_or(|pinned| line.pinned == pinned)
@@ -63,19 +65,29 @@ impl GetThreads {
 ///
 /// # Errors
 /// `board_not_found`, `invalid_body` for a cursor of another list or a time that is none.
-pub async fn list(forum: Forum, _: Caller, input: GetThreads) -> Result<Page<ThreadObject>, Refusal> {
+pub async fn list(
+    forum: Forum,
+    _: Caller,
+    input: GetThreads,
+) -> Result<Page<ThreadObject>, Refusal> {
     let since = input.since.as_deref().map(read_time).transpose()?;
     let after = cursor::read_key(input.paging.cursor.as_deref())?;
-    let board = input.board.as_ref().map(|id| forum.board(id)).transpose()?.map(|board| board.number);
+    let board =
+        input.board.as_ref().map(|id| forum.board(id)).transpose()?.map(|board| board.number);
     let wanted = |line: &Summary| input.wants(board, since, line);
-    let (lines, next) = forum.registry().directory().page(board, after, input.paging.limit(), wanted);
+    let (lines, next) =
+        forum.registry().directory().page(board, after, input.paging.limit(), wanted);
     let items = lines.into_iter().map(|line| ThreadObject::new(&forum, line)).collect();
     Ok(Page { items, next_cursor: next.map(cursor::key) })
 }
 
 fn read_time(text: &str) -> Result<Time, Refusal> {
     Time::parse(text).ok_or_else(|| {
-        Refusal::field("since", "date_time", "`since` is no RFC 3339 time in UTC; write it like 2026-11-30T12:00:00.000Z")
+        Refusal::field(
+            "since",
+            "date_time",
+            "`since` is no RFC 3339 time in UTC; write it like 2026-11-30T12:00:00.000Z",
+        )
     })
 }
 
@@ -109,14 +121,20 @@ pub struct WholeThread {
 /// `thread_not_found`, `invalid_body` for a cursor of another list.
 pub async fn one(forum: Forum, _: Caller, input: GetThread) -> Result<WholeThread, Refusal> {
     let view = forum.registry().view(input.id).await?;
-    let page = |from: usize, to: usize| view.said.iter().skip(from).take(to - from).cloned().collect::<Vec<_>>();
+    let page = |from: usize, to: usize| {
+        view.said.iter().skip(from).take(to - from).cloned().collect::<Vec<_>>()
+    };
     let (said, next_cursor) = input.paging.cut(view.said.len(), page)?;
     let messages = if input.flat.unwrap_or(false) {
         said.into_iter().map(|said| MessageObject::alone(input.id, said)).collect()
     } else {
         MessageObject::tree(input.id, said)
     };
-    Ok(WholeThread { thread: ThreadObject::new(&forum, Arc::clone(&view.summary)), messages, next_cursor })
+    Ok(WholeThread {
+        thread: ThreadObject::new(&forum, Arc::clone(&view.summary)),
+        messages,
+        next_cursor,
+    })
 }
 
 /// The history of a thread's state, oldest first.
@@ -133,10 +151,19 @@ pub struct GetThreadEvents {
 ///
 /// # Errors
 /// `thread_not_found`, `invalid_body` for a cursor of another list.
-pub async fn events(forum: Forum, _: Caller, input: GetThreadEvents) -> Result<Page<EventObject>, Refusal> {
+pub async fn events(
+    forum: Forum,
+    _: Caller,
+    input: GetThreadEvents,
+) -> Result<Page<EventObject>, Refusal> {
     let view = forum.registry().view(input.id).await?;
     let page = |from: usize, to: usize| {
-        view.changes.iter().skip(from).take(to - from).map(|change| EventObject::new(input.id, change)).collect()
+        view.changes
+            .iter()
+            .skip(from)
+            .take(to - from)
+            .map(|change| EventObject::new(input.id, change))
+            .collect()
     };
     let (items, next_cursor) = input.paging.cut(view.changes.len(), page)?;
     Ok(Page { items, next_cursor })
@@ -160,7 +187,11 @@ pub struct CloseThread {
 ///
 /// # Errors
 /// `thread_not_found`, `thread_closed`, `thread_authority_missing`, `state_invalid`.
-pub async fn close(forum: Forum, caller: Caller, input: CloseThread) -> Result<NamedThread, Refusal> {
+pub async fn close(
+    forum: Forum,
+    caller: Caller,
+    input: CloseThread,
+) -> Result<NamedThread, Refusal> {
     act(&forum, &caller, input.id, Act::Close).await
 }
 
@@ -175,7 +206,11 @@ pub struct ReopenThread {
 ///
 /// # Errors
 /// `thread_not_found`, `thread_authority_missing`, `state_invalid`.
-pub async fn reopen(forum: Forum, caller: Caller, input: ReopenThread) -> Result<NamedThread, Refusal> {
+pub async fn reopen(
+    forum: Forum,
+    caller: Caller,
+    input: ReopenThread,
+) -> Result<NamedThread, Refusal> {
     act(&forum, &caller, input.id, Act::Reopen).await
 }
 
@@ -193,7 +228,11 @@ pub struct SetThreadState {
 /// # Errors
 /// `state_not_settable` for any other word, `thread_not_found`, `thread_closed`, `thread_authority_missing`,
 /// `state_invalid`.
-pub async fn set_state(forum: Forum, caller: Caller, input: SetThreadState) -> Result<NamedThread, Refusal> {
+pub async fn set_state(
+    forum: Forum,
+    caller: Caller,
+    input: SetThreadState,
+) -> Result<NamedThread, Refusal> {
     let side = State::parse(&input.state).and_then(SideState::of).ok_or_else(|| {
         let error = "only `deferred`, `obsolete` and `rejected` are set this way; use close, reopen or a message for the others";
         Refusal::new(Reason::StateNotSettable, error).with(Details {
@@ -234,7 +273,11 @@ pub struct ConfirmThread {
 ///
 /// # Errors
 /// `thread_not_found`, `thread_authority_missing`, `nothing_to_confirm`.
-pub async fn confirm(forum: Forum, caller: Caller, input: ConfirmThread) -> Result<NamedThread, Refusal> {
+pub async fn confirm(
+    forum: Forum,
+    caller: Caller,
+    input: ConfirmThread,
+) -> Result<NamedThread, Refusal> {
     act(&forum, &caller, input.id, Act::Confirm).await
 }
 
@@ -249,7 +292,11 @@ pub struct RevertThread {
 ///
 /// # Errors
 /// `thread_not_found`, `thread_authority_missing`, `nothing_to_confirm`.
-pub async fn revert(forum: Forum, caller: Caller, input: RevertThread) -> Result<NamedThread, Refusal> {
+pub async fn revert(
+    forum: Forum,
+    caller: Caller,
+    input: RevertThread,
+) -> Result<NamedThread, Refusal> {
     act(&forum, &caller, input.id, Act::Revert).await
 }
 
@@ -269,11 +316,21 @@ pub struct SetLlmReply {
 ///
 /// # Errors
 /// `thread_not_found`, `not_found` for a message of another thread.
-pub async fn llm_reply(forum: Forum, caller: Caller, input: SetLlmReply) -> Result<NamedThread, Refusal> {
-    act(&forum, &caller, input.id, Act::LlmReply { allowed: input.allowed, message: input.message }).await
+pub async fn llm_reply(
+    forum: Forum,
+    caller: Caller,
+    input: SetLlmReply,
+) -> Result<NamedThread, Refusal> {
+    act(&forum, &caller, input.id, Act::LlmReply { allowed: input.allowed, message: input.message })
+        .await
 }
 
-async fn act(forum: &Forum, caller: &Caller, thread: ThreadId, act: Act) -> Result<NamedThread, Refusal> {
+async fn act(
+    forum: &Forum,
+    caller: &Caller,
+    thread: ThreadId,
+    act: Act,
+) -> Result<NamedThread, Refusal> {
     let summary = forum.registry().act(thread, caller.speaker(None), act).await?;
     Ok(NamedThread { thread: ThreadObject::new(forum, summary) })
 }

@@ -46,7 +46,10 @@ pub async fn issue(forum: Forum, _: Caller, input: PostToken) -> Result<IssuedTo
     no_nul("label", &input.label)?;
     let secret = Secret::new();
     let realm = forum.realm().to_owned();
-    let token = forum.registry().issue_token(realm, input.label, Rights::of(input.rights), secret.hash()).await?;
+    let token = forum
+        .registry()
+        .issue_token(realm, input.label, Rights::of(input.rights), secret.hash())
+        .await?;
     Ok(IssuedToken {
         id: token.id,
         token: secret.token(&token.id.number.to_string()),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use parley_journal::sled::{Durability, SledJournal};
+use parley_journal::Durability;
+use parley_journal::sled::SledJournal;
 use parley_journal::{Append, Journal, Numbered, Record, Settings, Stream};
 
 const BODY_BYTES: usize = 300;
@@ -28,9 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let mut settings = Settings::new(&folder);
     settings.checkpoint_records = number(4, settings.checkpoint_records as u64) as usize;
-    let durability = if number(5, 0) == 1 { Durability::Power } else { Durability::Process };
+    settings.durability = if number(5, 0) == 1 { Durability::Power } else { Durability::Process };
     let opened = Instant::now();
-    let journal = Arc::new(SledJournal::open_with(settings.clone(), durability)?);
+    let journal = Arc::new(SledJournal::open(settings.clone())?);
     println!("open {:?}, tip {}", opened.elapsed(), *journal.tip().borrow());
     let base = *journal.tip().borrow();
     let start = Instant::now();

@@ -221,6 +221,21 @@ pub async fn append_and_wait(
     }
 }
 
+/// What an answered append survives (J3).
+///
+/// sled's own flush on Linux is `sync_file_range`: the bytes are with the device, but neither the file's length nor
+/// the device's cache is made permanent. That is proof against the death of the process, and not against a power cut
+/// within the file system's commit interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The death of the process: sled's flush.
+    Process,
+    /// A power cut as well: sled's flush and an `fdatasync` per group, shared by all
+    /// that wait.
+    #[default]
+    Power,
+}
+
 /// Settings of a journal on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -236,6 +251,8 @@ pub struct Settings {
     pub checkpoint_records: usize,
     /// The engine's page cache in bytes.
     pub cache_bytes: u64,
+    /// What an answered append survives.
+    pub durability: Durability,
 }
 
 impl Settings {
@@ -246,8 +263,9 @@ impl Settings {
             queue_appends_max: 16_384,
             group_records_max: 1_024,
             group_bytes_max: 1 << 20,
-            checkpoint_records: 4_096,
+            checkpoint_records: 16_384,
             cache_bytes: 64 << 20,
+            durability: Durability::default(),
         }
     }
 }

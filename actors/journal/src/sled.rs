@@ -34,8 +34,8 @@ use self::index::{FORMAT, Trees};
 use self::queue::{Ending, Queue, Waiter};
 use self::shared::{Shared, lock, read, write};
 use crate::{
-    Answers, Append, AppendError, Engine, Journal, Note, Numbered, Position, ReadError, Reference,
-    Settings, Stored, Stream, Waiting,
+    Answers, Append, AppendError, Durability, Engine, Journal, Note, Numbered, Position, ReadError,
+    Reference, Settings, Stored, Stream, Waiting,
 };
 
 /// sled writes a value that is larger than a quarter of a segment into a file of its own, with a flush of its own.
@@ -57,26 +57,11 @@ pub struct Counters {
     pub checkpoints: u64,
 }
 
-/// What an answered append survives (J3).
-///
-/// sled's own flush on Linux is `sync_file_range`: the bytes are with the device, but neither the file's length nor
-/// the device's cache is made permanent. That is proof against the death of the process, and not against a power cut
-/// within the file system's commit interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// The death of the process: sled's flush.
-    #[default]
-    Process,
-    /// A power cut as well: sled's flush and an `fdatasync` per group, which costs milliseconds on many disks.
-    Power,
-}
-
 /// A journal in a folder.
 #[derive(Debug)]
 pub struct SledJournal {
     shared: Arc<Shared>,
     settings: Settings,
-    durability: Durability,
 }
 
 impl SledJournal {
@@ -86,15 +71,6 @@ impl SledJournal {
     ///
     /// The folder is in use by another journal, cannot be read, is of another format, or its records are damaged.
     pub fn open(settings: Settings) -> Result<Self, ReadError> {
-        Self::open_with(settings, Durability::default())
-    }
-
-    /// Opens the journal of a folder, as [`SledJournal::open`] does, with a durability of choice.
-    ///
-    /// # Errors
-    ///
-    /// As [`SledJournal::open`].
-    pub fn open_with(settings: Settings, durability: Durability) -> Result<Self, ReadError> {
         let folder = settings.folder.display().to_string();
         let within = |error: ReadError| ReadError(format!("{folder}: {}", error.0));
         let db = ::sled::Config::new()
@@ -106,7 +82,7 @@ impl SledJournal {
             .open()
             .map_err(|error| within(explained(&error)))?;
         let trees = Trees::open(db).map_err(within)?;
-        let device = match durability {
+        let device = match settings.durability {
             Durability::Process => None,
             Durability::Power => {
                 let file = File::open(settings.folder.join("db"));
@@ -123,7 +99,7 @@ impl SledJournal {
             .spawn(move || committer.run())
             .map_err(|error| ReadError(format!("no thread for the committer: {error}")))?;
         *lock(&shared.committer) = Some(thread);
-        Ok(Self { shared, settings, durability })
+        Ok(Self { shared, settings })
     }
 
     /// What was done since the start.
@@ -288,13 +264,12 @@ impl Journal for SledJournal {
             name: "sled",
             format: FORMAT,
             settings: vec![
-                ("folder", settings.folder.display().to_string()),
                 ("queue_appends_max", settings.queue_appends_max.to_string()),
                 ("group_records_max", settings.group_records_max.to_string()),
                 ("group_bytes_max", settings.group_bytes_max.to_string()),
                 ("checkpoint_records", settings.checkpoint_records.to_string()),
                 ("cache_bytes", settings.cache_bytes.to_string()),
-                ("durability", format!("{:?}", self.durability).to_lowercase()),
+                ("durability", format!("{:?}", settings.durability).to_lowercase()),
             ],
         }
     }

@@ -7,8 +7,9 @@ mod support;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use parley_journal::Durability;
 use parley_journal::memory::Memory;
-use parley_journal::sled::{Durability, SledJournal};
+use parley_journal::sled::SledJournal;
 use parley_journal::{
     Append, AppendError, Journal, Note, Numbered, Record, Reference, Settings, Stream,
 };
@@ -401,7 +402,8 @@ async fn checkpoints_happen_beside_the_committer() {
 async fn a_flush_may_reach_the_device() {
     let folder = tempfile::tempdir().unwrap();
     let settings = Settings::new(folder.path());
-    let journal = SledJournal::open_with(settings, Durability::Power).unwrap();
+    let journal =
+        SledJournal::open(Settings { durability: Durability::Power, ..settings }).unwrap();
     assert!(journal.engine().settings.contains(&("durability", "power".into())));
     assert_eq!(put(&journal, one(stream(1), 0, "x")).await, Ok(1));
     journal.close().await;
