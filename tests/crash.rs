@@ -109,7 +109,7 @@ fn one_life(
 ) -> Ledger {
     let (human, writers) = at(&server, operator, writers);
     let shared = Shared::default();
-    let older = all.threads.iter().filter(|(_, known)| !known.close_tried).next_back();
+    let older = all.threads.iter().rfind(|(_, known)| !known.close_tried);
     if let Some((thread, known)) = older {
         shared.lock().expect("unpoisoned").threads.insert(thread.clone(), known.clone());
     }
@@ -129,8 +129,7 @@ fn one_life(
     for worker in working {
         worker.join().expect("a client does not panic");
     }
-    let ledger = std::mem::take(&mut *shared.lock().expect("unpoisoned"));
-    ledger
+    std::mem::take(&mut *shared.lock().expect("unpoisoned"))
 }
 
 /// An agent: opens threads, answers, decides and remarks, until nobody answers any more.
