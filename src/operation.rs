@@ -293,7 +293,8 @@ impl Needs {
 
 /// The refusal of a missing or unknown credential.
 pub(crate) fn unauthenticated() -> Refusal {
-    let error = "a valid token is needed: send `Authorization: Bearer <token>`, or ask for one with post_tokens_request";
+    let error =
+        "a valid token is needed: send `Authorization: Bearer <token>`; the operator issues tokens";
     Refusal::new(Reason::Unauthenticated, error)
 }
 

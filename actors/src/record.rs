@@ -14,6 +14,9 @@ use serde::de::DeserializeOwned;
 /// The version that is written.
 pub const VERSION: u8 = 1;
 
+/// The most bytes of a record that are read.
+const BYTES_MAX: usize = 1 << 20;
+
 /// The kind of the streams of threads.
 pub const THREADS: Kind = 1;
 /// The kind of the desk's one stream.
@@ -86,7 +89,9 @@ pub fn decode<C: Content>(bytes: &[u8]) -> Result<C, Unreadable> {
             "version {version} is not known, this program reads {VERSION}"
         )));
     }
-    let (content, length) = bincode::serde::decode_from_slice(bytes, bincode::config::standard())
+    // Damaged lengths must not be believed: a record never holds more than a request can bring.
+    let config = bincode::config::standard().with_limit::<BYTES_MAX>();
+    let (content, length) = bincode::serde::decode_from_slice(bytes, config)
         .map_err(|error| Unreadable(error.to_string()))?;
     if length == bytes.len() {
         Ok(content)

@@ -1,8 +1,11 @@
 //! The registry: finds, starts, replaces and sends away thread actors, and is the only one who talks to them.
 //!
 //! Here time enters, once per act. Here queues are bounded: an act takes one of its thread's permits, and without one
-//! the answer is `unavailable`, not a longer wait. Here an author's `client_ref` is looked up before anything is
-//! decided, because a retry would otherwise be refused for what its first try has changed.
+//! the answer is `unavailable`, not a longer wait.
+
+mod answer;
+mod opening;
+mod posting;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,21 +14,17 @@ use std::time::{Duration, Instant, SystemTime};
 
 use actix::{Actor, Addr};
 use dashmap::DashMap;
-use parley_journal::{Journal, Numbered, Position, ReadError, Reference, Stored};
+use parley_journal::{Journal, ReadError, Reference};
 use parley_language::desk::{Board, DeskAct, DeskEvent, Token};
-use parley_language::envelope::Draft;
-use parley_language::event::{ClientRef, Event, Fact};
-use parley_language::id::Statement;
-use parley_language::reason::Details;
-use parley_language::thread::{Act, Fresh, Summary, Thread};
-use parley_language::{Author, Reason, Refusal, Speaker, ThreadId, Time};
-use sha2::{Digest, Sha256};
-use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard, Semaphore, oneshot};
+use parley_language::thread::{Act, Summary};
+use parley_language::{Refusal, Speaker, ThreadId, Time};
+use tokio::sync::{Mutex, OnceCell, Semaphore, oneshot};
 
+use self::answer::{no, not_found, unavailable, unknown};
+use self::opening::{Log, open_seat};
 use crate::desk::{AskDesk, DeskActor, No, Shelves};
 use crate::directory::Directory;
 use crate::record;
-use crate::seat::Seat;
 use crate::thread::{Ask, Ids, Outcome, Reply, Retire, Shelf, ThreadActor};
 use crate::view::{Said, View};
 
@@ -154,122 +153,6 @@ impl Registry {
     /// How many thread actors are awake.
     pub fn awake(&self) -> usize {
         self.0.awake.len()
-    }
-
-    /// A new thread on a board.
-    ///
-    /// # Errors
-    /// The language's refusals, `not_found` for a statement it relates to, `unavailable`, `internal`.
-    pub async fn open_thread(
-        &self,
-        board: &Board,
-        speaker: Speaker,
-        draft: Draft,
-        client_ref: Option<String>,
-    ) -> Result<Posted, Refusal> {
-        self.post_to(Target::Board(board.number), speaker, draft, client_ref).await
-    }
-
-    /// A message in a thread.
-    ///
-    /// # Errors
-    /// As [`Registry::open_thread`], and `thread_not_found`.
-    pub async fn post(
-        &self,
-        thread: ThreadId,
-        speaker: Speaker,
-        draft: Draft,
-        client_ref: Option<String>,
-    ) -> Result<Posted, Refusal> {
-        self.known(thread)?;
-        self.post_to(Target::Thread(thread), speaker, draft, client_ref).await
-    }
-
-    async fn post_to(
-        &self,
-        target: Target,
-        speaker: Speaker,
-        draft: Draft,
-        client_ref: Option<String>,
-    ) -> Result<Posted, Refusal> {
-        let Some(text) = client_ref else {
-            self.statements_exist(&draft).await?;
-            return self.say(target, speaker, draft, None).await;
-        };
-        // In a task of its own: a caller that hangs up and asks again waits behind its first try, whatever became of
-        // that, because the reservation ends with the act and not with the caller.
-        let registry = self.clone();
-        let task =
-            actix::spawn(async move { registry.post_once(target, speaker, draft, text).await });
-        task.await.unwrap_or_else(|error| Err(unknown(&error.to_string())))
-    }
-
-    /// A message with its author's own key: the first answer again, if there is one.
-    async fn post_once(
-        &self,
-        target: Target,
-        speaker: Speaker,
-        draft: Draft,
-        text: String,
-    ) -> Result<Posted, Refusal> {
-        let reference = reference_of(&speaker.author, &text);
-        let digest = digest_of(&draft, target);
-        let _reservation = self.reserve(reference).await;
-        let found = self
-            .0
-            .journal
-            .find(reference)
-            .await
-            .map_err(|error| unavailable(&error.to_string()))?;
-        let Some((stream, seq)) = found else {
-            self.statements_exist(&draft).await?;
-            return self
-                .say(target, speaker, draft, Some((ClientRef { text, digest }, reference)))
-                .await;
-        };
-        let posted = self.replay(ThreadId::new(stream.number), seq).await?;
-        let first = posted.said.message();
-        if first.client_ref.as_ref().is_some_and(|first| first.digest == digest) {
-            return Ok(posted);
-        }
-        let id = first.id;
-        let error = format!("`client_ref` was used for {id} with another envelope; use a new one");
-        let details = Details {
-            field: Some("client_ref".into()),
-            existing: Some(id.to_string()),
-            ..Details::default()
-        };
-        Err(Refusal::new(Reason::Conflict, error).with(details))
-    }
-
-    async fn say(
-        &self,
-        target: Target,
-        speaker: Speaker,
-        draft: Draft,
-        key: Option<(ClientRef, Reference)>,
-    ) -> Result<Posted, Refusal> {
-        let (client_ref, reference) = key.unzip();
-        let (thread, act) = match target {
-            Target::Thread(thread) => (thread, Act::Post { draft, client_ref }),
-            Target::Board(board) => {
-                let act = Act::Open { board, draft, client_ref };
-                // Decided once before a number is drawn, so that refused openings leave no gap.
-                Thread::decide(None, &speaker, act.clone(), now(), Fresh::default())?;
-                (ThreadId::new(self.0.ids.threads.fetch_add(1, Ordering::Relaxed) + 1), act)
-            }
-        };
-        match self.ask(thread, speaker, act, reference).await? {
-            Outcome::Made { event, summary } => {
-                let said = Said::of(&event).expect("posting makes a message");
-                Ok(Posted { said, summary, replayed: false })
-            }
-            // The reservation makes this rare: only when an actor died with the first try in flight.
-            Outcome::Duplicate { stream, seq } => {
-                self.replay(ThreadId::new(stream.number), seq).await
-            }
-            other => Err(no(other)),
-        }
     }
 
     /// An act that is no message.
@@ -479,193 +362,6 @@ impl Registry {
             }
         }
     }
-
-    // The reference of an act: reserved, replayed.
-
-    async fn reserve(&self, reference: Reference) -> Reservation {
-        let lock = Arc::clone(&*self.0.references.entry(reference).or_default());
-        let guard = lock.lock_owned().await;
-        Reservation { guard: Some(guard), reference, registry: self.clone() }
-    }
-
-    /// The first answer to a record, made again from the log up to it.
-    async fn replay(&self, thread: ThreadId, seq: u64) -> Result<Posted, Refusal> {
-        let log = self
-            .0
-            .journal
-            .read(record::stream(thread), 0)
-            .await
-            .map_err(|error| unavailable(&error.to_string()))?;
-        let upto = log.partition_point(|stored| stored.seq <= seq);
-        let (_, events) =
-            decode_log(&log[..upto]).map_err(|error| unavailable(&error.to_string()))?;
-        let state = Thread::replay(thread, &events)
-            .ok_or_else(|| unknown("a reference names an empty thread"))?;
-        let event =
-            events.last().map(|event| Arc::new(event.clone())).expect("the thread has a record");
-        let said = Said::of(&event)
-            .ok_or_else(|| unknown("a reference names a record without a message"))?;
-        Ok(Posted { said, summary: Arc::new(state.summary()), replayed: true })
-    }
-
-    /// Whether everything the draft relates to exists. Existence never ends, so it may be asked before the decision.
-    async fn statements_exist(&self, draft: &Draft) -> Result<(), Refusal> {
-        for (at, statement) in draft.relates_to.iter().enumerate() {
-            let numbered = |series, number| self.0.journal.locate(Numbered { series, number });
-            let found = match statement {
-                Statement::Thread(id) => Ok(self.0.directory.line(*id).map(|line| line.id.number)),
-                Statement::Message(id) => numbered(record::MESSAGE_NUMBERS, id.number).await,
-                Statement::Claim(id) => numbered(record::CLAIM_NUMBERS, id.number).await,
-            };
-            if found.map_err(|error| unavailable(&error.to_string()))?.is_none() {
-                let error =
-                    format!("{statement} does not exist; name statements that do, or leave it out");
-                let details =
-                    Details { field: Some(format!("relates_to[{at}]")), ..Details::default() };
-                return Err(Refusal::new(Reason::NotFound, error).with(details));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Inner {
-    fn now_ms(&self) -> u64 {
-        self.born.elapsed().as_millis() as u64
-    }
-
-    async fn start(&self, thread: ThreadId, log: Log) -> Result<Place, ReadError> {
-        // Behind all appends in flight for this thread (J5): a replacement cannot overtake its predecessor.
-        let (seat, view) = match log {
-            Log::Stored => open_seat(&*self.journal, thread).await?,
-            Log::None => (Seat::open(thread, &[]), None),
-        };
-        if let Some(view) = &view {
-            self.directory.publish(&view.summary);
-        }
-        let queue = self.settings.queue_per_thread_max;
-        let (actor, shelf) = ThreadActor::new(
-            seat,
-            view,
-            thread,
-            Arc::clone(&self.journal),
-            Arc::clone(&self.directory),
-            Arc::clone(&self.ids),
-            queue,
-        );
-        let used = AtomicU64::new(self.now_ms());
-        Ok(Place { addr: actor.start(), shelf, permits: Arc::new(Semaphore::new(queue)), used })
-    }
-}
-
-/// Whether a thread has a log to be read. A number that was just drawn has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Log {
-    None,
-    Stored,
-}
-
-impl Place {
-    fn is_well(&self) -> bool {
-        self.addr.connected() && !self.shelf.failed.load(Ordering::Acquire)
-    }
-}
-
-/// A reserved reference. Others with the same one wait until this act's outcome is known.
-struct Reservation {
-    guard: Option<OwnedMutexGuard<()>>,
-    reference: Reference,
-    registry: Registry,
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        drop(self.guard.take());
-        // The map's own handle is the last one when nobody waits.
-        self.registry
-            .0
-            .references
-            .remove_if(&self.reference, |_, lock| Arc::strong_count(lock) == 1);
-    }
-}
-
-/// Where a message goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    /// To a new thread on a board.
-    Board(u64),
-    /// To a thread.
-    Thread(ThreadId),
-}
-
-async fn open_seat(
-    journal: &dyn Journal,
-    thread: ThreadId,
-) -> Result<(Seat<Reply>, Option<View>), ReadError> {
-    const INLINE_MAX: usize = 64;
-    let log = journal.read(record::stream(thread), 0).await?;
-    let is_short = log.len() <= INLINE_MAX;
-    let replay = move || -> Result<(Seat<Reply>, Option<View>), ReadError> {
-        let (positions, events) = decode_log(&log)?;
-        let seat = Seat::open(thread, &events);
-        let view = seat.thread().map(|state| {
-            let log = positions.into_iter().zip(events.into_iter().map(Arc::new));
-            View::replay(&Arc::new(state.summary()), log)
-        });
-        Ok((seat, view))
-    };
-    if is_short {
-        return replay();
-    }
-    // A long log is replayed beside the arbiter's thread, which serves the thread's neighbours.
-    tokio::task::spawn_blocking(replay)
-        .await
-        .map_err(|error| ReadError(format!("a log cannot be replayed: {error}")))?
-}
-
-fn decode_log(log: &[Stored]) -> Result<(Vec<Position>, Vec<Event>), ReadError> {
-    let mut events = Vec::with_capacity(log.len());
-    let mut positions = Vec::with_capacity(log.len());
-    for (expected, stored) in log.iter().enumerate() {
-        if stored.seq != expected as u64 {
-            return Err(ReadError(format!("{:?} lacks record {expected}", stored.stream)));
-        }
-        let event: Event = record::decode(&stored.body)
-            .map_err(|error| ReadError(format!("{:?}: {error}", stored.stream)))?;
-        if (expected == 0) != matches!(event.fact, Fact::Opened { .. }) {
-            return Err(ReadError(format!("{:?} does not begin with its opening", stored.stream)));
-        }
-        events.push(event);
-        positions.push(stored.position);
-    }
-    Ok((positions, events))
-}
-
-fn reference_of(author: &Author, text: &str) -> Reference {
-    let mut hash = Sha256::new();
-    // NUL is refused in every text, so the parts cannot run into each other.
-    for part in [&*author.line, author.extension.as_deref().unwrap_or("\u{1}"), text] {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    first_half(hash)
-}
-
-/// Envelopes are the same when their parsed values and target are (13.8).
-fn digest_of(draft: &Draft, target: Target) -> [u8; 16] {
-    let target = match target {
-        Target::Board(number) => (record::DESK, number),
-        Target::Thread(thread) => (record::THREADS, thread.number),
-    };
-    let mut bytes = Vec::with_capacity(512);
-    record::encode_into(&target, &mut bytes);
-    record::encode_into(draft, &mut bytes);
-    first_half(Sha256::new_with_prefix(&bytes))
-}
-
-fn first_half(hash: Sha256) -> [u8; 16] {
-    let hash: [u8; 32] = hash.finalize().into();
-    std::array::from_fn(|at| hash[at])
 }
 
 /// The one place where the clock is read.
@@ -673,45 +369,4 @@ fn first_half(hash: Sha256) -> [u8; 16] {
 pub fn now() -> Time {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Time(since.as_millis() as u64)
-}
-
-fn not_found(thread: ThreadId) -> Refusal {
-    Refusal::new(
-        Reason::ThreadNotFound,
-        format!("there is no {thread}; list threads with get_threads"),
-    )
-    .then("get_threads", vec![])
-}
-
-fn no(outcome: Outcome) -> Refusal {
-    match outcome {
-        Outcome::Refused(refusal) => refusal,
-        Outcome::Unavailable(why) => unavailable(&why),
-        Outcome::Unknown(why) => unknown(&why),
-        Outcome::Made { .. } | Outcome::Unchanged { .. } | Outcome::Duplicate { .. } => {
-            unknown("an answer to another question")
-        }
-    }
-}
-
-/// `unavailable` promises that nothing was stored.
-fn unavailable(why: &str) -> Refusal {
-    Refusal::new(
-        Reason::Unavailable,
-        format!("{why}; nothing was stored, repeat the call a little later"),
-    )
-    .with(Details {
-        outcome: Some("not_stored"),
-        retry_after_seconds: Some(1),
-        ..Details::default()
-    })
-}
-
-/// The outcome is unknown: `internal`, with the id under which the log has it.
-fn unknown(why: &str) -> Refusal {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let log_id = format!("f{:x}-{}", now().0, COUNT.fetch_add(1, Ordering::Relaxed));
-    tracing::error!(log_id, why, "the outcome of a write is unknown");
-    Refusal::new(Reason::Internal, "the outcome of this write is unknown; repeat it with the same client_ref, or read the thread")
-        .with(Details { outcome: Some("unknown"), log_id: Some(log_id), ..Details::default() })
 }

@@ -106,7 +106,7 @@ impl Thread {
         self.llm_allowed(speaker, answered)?;
         let mark = self.mark_of(speaker, draft.kind, at)?;
         if !speaker.is_human() && answered.by == speaker.author {
-            return Err(self_reply(answered.id));
+            return Err(self.self_reply(answered.id));
         }
         evidence_present(&draft)?;
         Ok(Fact::Posted {
@@ -314,6 +314,14 @@ impl Thread {
         })
     }
 
+    fn self_reply(&self, answered: MessageId) -> Refusal {
+        let error = format!(
+            "{answered} is your own message; wait for another author, answer another message with `parent`, or use another extension"
+        );
+        Refusal::new(Reason::SelfReply, error)
+            .then("get_threads_id", vec![("id", self.id.to_string())])
+    }
+
     fn is_proposal(&self) -> bool {
         self.standing.confirmed_at.is_none()
     }
@@ -342,13 +350,6 @@ fn parent_not_found(parent: MessageId) -> Refusal {
         format!("{parent} is no message of this thread; name one that is, or leave `parent` out"),
     )
     .with(Details { field: Some("parent".into()), ..Details::default() })
-}
-
-fn self_reply(answered: MessageId) -> Refusal {
-    let error = format!(
-        "{answered} is your own message; wait for another author, answer another message with `parent`, or use another extension"
-    );
-    Refusal::new(Reason::SelfReply, error).then("wait", vec![])
 }
 
 fn message(draft: Draft, client_ref: Option<ClientRef>, fresh: Fresh) -> Message {

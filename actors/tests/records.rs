@@ -1,0 +1,165 @@
+//! Old bytes still read, and new bytes are the same: `records/v1.hex` holds one record a line, as version 1 wrote it.
+//! A line is never changed; a new fact gets a line of its own.
+
+#![expect(clippy::unwrap_used, reason = "in a test a failed step is a failed test")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parley_actors::record::{Content, decode, encode};
+use parley_language::desk::{Board, DeskEvent, Token};
+use parley_language::envelope::Evidence;
+use parley_language::event::{Claim, ClientRef, Event, Fact, Mark, Message, Standing};
+use parley_language::id::{Id, Statement, TokenId};
+use parley_language::thread::{OpenAct, Summary};
+use parley_language::words::{EvidenceKind, Kind, Origin, Right, State};
+use parley_language::{Author, Rights, Time};
+
+fn by(origin: Origin) -> Author {
+    Author { line: "parley:scout".into(), extension: Some("worker-2".into()), origin }
+}
+
+fn message() -> Arc<Message> {
+    let evidence = vec![Evidence {
+        kind: EvidenceKind::Commit,
+        value: "c0ffee".into(),
+        note: Some("seen".into()),
+    }];
+    Arc::new(Message {
+        id: Id::new(31),
+        kind: Kind::Refute,
+        body: "žluť 世界 🎉".into(),
+        parent: Some(Id::new(30)),
+        relates_to: vec![
+            Statement::Thread(Id::new(7)),
+            Statement::Message(Id::new(8)),
+            Statement::Claim(Id::new(9)),
+        ],
+        provenance: BTreeMap::from([("model".into(), "m".into())]),
+        claims: vec![Claim {
+            id: Id::new(4),
+            statement: "It holds.".into(),
+            evidence: evidence.clone(),
+        }],
+        refutes: vec!["cl_1".into()],
+        evidence,
+        url: Some("https://example.org/".into()),
+        client_ref: Some(ClientRef { text: "r1".into(), digest: [7; 16] }),
+    })
+}
+
+fn standing() -> Standing {
+    Standing {
+        state: State::Closed,
+        origin: Origin::User,
+        confirmed_at: Some(Time(1_796_083_200_000)),
+        by: "human:operator".into(),
+        locked: true,
+    }
+}
+
+fn events() -> Vec<Event> {
+    let mark = Mark { from: State::Decided, to: standing(), reverted: false };
+    let facts = [
+        Fact::Opened { board: 1, message: message() },
+        Fact::Posted { message: message(), answers: Id::new(30), mark: Some(mark.clone()) },
+        Fact::Posted { message: message(), answers: Id::new(30), mark: None },
+        Fact::Marked { mark },
+        Fact::Pinned { pinned: true },
+        Fact::LlmReply { allowed: false, message: Some(Id::new(31)) },
+    ];
+    facts.map(|fact| Event { at: Time(1_796_083_199_999), by: by(Origin::Llm), fact }).to_vec()
+}
+
+fn desk() -> Vec<DeskEvent> {
+    let board = Board {
+        number: 1,
+        slug: "lobby".into(),
+        title: "Lobby".into(),
+        description: "".into(),
+        created_at: Time(1),
+    };
+    let token = Token {
+        id: TokenId::new(3),
+        line: "parley:scout".into(),
+        label: "Scout".into(),
+        rights: Rights::of([Right::Write, Right::Pin]),
+        secret_hash: [9; 32],
+        created_at: Time(2),
+        revoked: false,
+    };
+    vec![DeskEvent::BoardMade(board), DeskEvent::TokenIssued(token)]
+}
+
+fn line() -> Summary {
+    let open = OpenAct {
+        message: Id::new(31),
+        kind: Kind::Ask,
+        by: by(Origin::Llm),
+        asks: "why?".into(),
+        due: Some("parley:mason".into()),
+    };
+    Summary {
+        id: Id::new(12),
+        board: 1,
+        kind: Kind::Ask,
+        title: "why?".into(),
+        standing: standing(),
+        awaiting: true,
+        open_acts: vec![open],
+        pinned: false,
+        llm_reply: true,
+        creator: "parley:scout".into(),
+        created_at: Time(1),
+        updated_at: Time(2),
+        messages: 4,
+        claims: 1,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+fn check<C: Content + PartialEq + std::fmt::Debug>(
+    contents: &[C],
+    lines: &mut impl Iterator<Item = &'static str>,
+) {
+    for content in contents {
+        let line = lines.next().unwrap_or_else(|| panic!("no line for {}", hex(&encode(content))));
+        assert_eq!(&decode::<C>(&bytes(line)).unwrap(), content);
+        assert_eq!(hex(&encode(content)), line);
+    }
+}
+
+#[test]
+fn version_1_reads_and_writes_these_bytes_for_ever() {
+    let mut lines = include_str!("records/v1.hex").lines();
+    check(&events(), &mut lines);
+    check(&desk(), &mut lines);
+    check(&[line()], &mut lines);
+    assert_eq!(lines.next(), None);
+}
+
+#[test]
+fn damage_is_an_error_and_never_a_panic() {
+    for event in events() {
+        let whole = encode(&event);
+        for at in 0..whole.len() {
+            assert!(decode::<Event>(&whole[..at]).is_err());
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0xff;
+            drop(decode::<Event>(&flipped));
+        }
+        let mut longer = whole.clone();
+        longer.push(0);
+        assert!(decode::<Event>(&longer).is_err());
+        let mut newer = whole;
+        newer[0] = 2;
+        assert!(decode::<Event>(&newer).unwrap_err().to_string().contains("version 2"));
+    }
+}

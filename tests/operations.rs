@@ -1,0 +1,235 @@
+//! A walk over the table: every operation as everybody, every key as its path says, every reason on both surfaces.
+
+#[expect(dead_code, reason = "each test file uses its part of the harness")]
+mod harness;
+
+use std::collections::BTreeSet;
+
+use harness::{World, text};
+use parley::client::Era;
+use parley::forum::Forum;
+use parley::mcp::tools::{CORE_BYTES, INSTRUCTIONS, INSTRUCTIONS_CHARS, TOOLS_BYTES, Tools};
+use parley::operation::{Needs, Operation, Reach, Table};
+use parley::operations;
+use parley_language::words::Right;
+use serde_json::{Value, json};
+
+/// Keys that no path gives, by name.
+const NAMED: [&str; 3] = ["list_api_operations", "get_api_operation", "call_api_operation"];
+
+fn key_of(row: &Operation<Forum>) -> String {
+    let path = row.path.replace(['{', '}'], "");
+    let words = path.split('/').filter(|word| !word.is_empty());
+    std::iter::once(row.method.as_str().to_lowercase())
+        .chain(words.map(String::from))
+        .collect::<Vec<_>>()
+        .join("_")
+}
+
+#[test]
+fn a_key_is_its_method_and_path() {
+    for row in Table::new(operations::table).rows() {
+        if !NAMED.contains(&row.key) {
+            assert_eq!(row.key, key_of(row));
+        }
+    }
+}
+
+#[test]
+fn every_input_and_every_field_says_what_it_is() {
+    for row in Table::new(operations::table).rows() {
+        assert!(!row.summary.is_empty(), "{}", row.key);
+        for (field, schema) in row.input["properties"].as_object().into_iter().flatten() {
+            assert!(schema["description"].is_string(), "{}.{field}", row.key);
+        }
+    }
+}
+
+#[test]
+fn the_tool_lists_stay_within_their_budgets() {
+    let tools = Tools::new(&Table::new(operations::table), "parley", "0");
+    println!("tools/list: {} bytes, core {} bytes", tools.all.len(), tools.core.len());
+    assert!(tools.all.len() <= TOOLS_BYTES && tools.core.len() <= CORE_BYTES);
+}
+
+#[test]
+fn the_instructions_are_short_and_name_only_tools_that_exist() {
+    assert!(INSTRUCTIONS.chars().count() <= INSTRUCTIONS_CHARS);
+    let table = Table::new(operations::table);
+    let words = INSTRUCTIONS.split('`').skip(1).step_by(2);
+    for word in words.filter(|word| {
+        word.starts_with("get_") || word.starts_with("post_") || word.ends_with("_operation")
+    }) {
+        assert!(table.get(word).is_some(), "{word}");
+    }
+}
+
+/// What the door says to somebody without this need, first of all.
+fn turned_away(needs: Needs, person: &str) -> Option<&'static str> {
+    let rights: &[Right] = match person {
+        "nobody" => return (needs != Needs::Public).then_some("unauthenticated"),
+        "human" => return None,
+        "writer" => &[Right::Write],
+        "locker" => &[Right::Write, Right::Lock],
+        "verifier" => &[Right::Write, Right::Verify],
+        "granter" => &[Right::Write, Right::Grant],
+        _ => &[],
+    };
+    match needs {
+        Needs::Public | Needs::Read => None,
+        Needs::Human => Some("user_session_required"),
+        Needs::Write | Needs::Authority | Needs::Confirmer => {
+            (!rights.contains(&Right::Write)).then_some("token_read_only")
+        }
+        Needs::Right(Right::Verify) => {
+            (!rights.contains(&Right::Verify)).then_some("verify_right_missing")
+        }
+        Needs::Right(right) => (!rights.contains(&right)).then_some("token_right_missing"),
+    }
+}
+
+#[test]
+fn every_operation_admits_whom_its_row_names_on_both_surfaces() {
+    const RIGHTS: [&str; 5] = [
+        "unauthenticated",
+        "token_read_only",
+        "token_right_missing",
+        "verify_right_missing",
+        "user_session_required",
+    ];
+    let world = World::start();
+    for row in Table::new(operations::table).rows() {
+        for person in ["nobody", "reader", "writer", "locker", "verifier", "granter", "human"] {
+            let expected = turned_away(row.needs, person);
+            let at = format!("{} as {person}", row.key);
+            let somebody = world.person(person);
+            if row.reach != Reach::Mcp {
+                // What the path names does not exist: whoever is let in changes nothing.
+                let path = row.path.replace("{id}", "999999").replace("{key}", "nothing");
+                let reply = match row.method.as_str() {
+                    "GET" => somebody.get(&path),
+                    _ => somebody.post(&path, &json!({"nothing": 1})),
+                };
+                let said = reply.reason().filter(|reason| RIGHTS.contains(reason));
+                assert_eq!(said, expected, "{at} over HTTP: {}", reply.json);
+            }
+            // Nobody and the human are turned away by MCP itself.
+            if row.reach != Reach::Http && !matches!(person, "nobody" | "human") {
+                for era in [Era::Handshake, Era::Stateless] {
+                    let reply = somebody.calls(era, row.key, &json!({"nothing": 1}));
+                    let said = reply.reason().filter(|reason| RIGHTS.contains(reason));
+                    assert_eq!(said, expected, "{at} over MCP: {}", reply.json);
+                }
+            }
+        }
+    }
+}
+
+/// One way to every reason that a row declares: who, which operation, with what.
+fn provocations(world: &World) -> Vec<(&'static str, &'static str, &'static str, Value)> {
+    let (writer, other, human) =
+        (world.person("writer"), world.person("other"), world.person("human"));
+    let ask = json!({"kind": "ask", "body": "?"});
+    let open = text(&writer.opens(&ask).expect(201)["thread"]["id"]);
+    let locked = text(&writer.opens(&ask).expect(201)["thread"]["id"]);
+    human.closes(&locked).expect(200);
+    let side = text(&writer.opens(&ask).expect(201)["thread"]["id"]);
+    human.post(&format!("/threads/{side}/state"), &json!({"state": "deferred"})).expect(200);
+    let silent = text(&writer.opens(&ask).expect(201)["thread"]["id"]);
+    human.post(&format!("/threads/{silent}/llm_reply"), &json!({"allowed": false})).expect(200);
+    other.posts(&open, &json!({"kind": "note", "body": "n", "client_ref": "used"})).expect(201);
+    let post = "post_threads_id_messages";
+    vec![
+        ("thread_not_found", "writer", post, json!({"id": 999_999, "kind": "note", "body": "x"})),
+        ("board_not_found", "writer", "get_boards_id", json!({"id": "nowhere"})),
+        (
+            "parent_not_found",
+            "writer",
+            post,
+            json!({"id": open, "kind": "note", "body": "x", "parent": 999_999}),
+        ),
+        (
+            "not_found",
+            "writer",
+            post,
+            json!({"id": open, "kind": "note", "body": "x", "relates_to": ["msg_999999"]}),
+        ),
+        ("thread_closed", "writer", post, json!({"id": locked, "kind": "note", "body": "x"})),
+        ("llm_reply_forbidden", "other", post, json!({"id": silent, "kind": "note", "body": "x"})),
+        ("thread_authority_missing", "other", "post_threads_id_close", json!({"id": open})),
+        ("state_invalid", "other", post, json!({"id": side, "kind": "answer", "body": "x"})),
+        ("state_invalid", "writer", "post_threads_id_reopen", json!({"id": open})),
+        ("nothing_to_confirm", "locker", "post_threads_id_confirm", json!({"id": open})),
+        ("self_reply", "other", post, json!({"id": open, "kind": "note", "body": "x"})),
+        ("evidence_required", "writer", post, json!({"id": open, "kind": "refute", "body": "x"})),
+        (
+            "conflict",
+            "other",
+            post,
+            json!({"id": open, "kind": "note", "body": "other words", "client_ref": "used"}),
+        ),
+        ("conflict", "writer", "post_boards", json!({"slug": "lobby", "title": "Again"})),
+        (
+            "state_not_settable",
+            "writer",
+            "post_threads_id_state",
+            json!({"id": open, "state": "answered"}),
+        ),
+        ("operation_not_found", "writer", "get_api_operation", json!({"key": "get_nothing"})),
+        (
+            "invalid_body",
+            "writer",
+            post,
+            json!({"id": open, "kind": "note", "body": "x", "boddy": 1}),
+        ),
+        ("invalid_body", "writer", post, json!({"id": open, "kind": "note", "body": "\u{200b}"})),
+    ]
+}
+
+#[test]
+fn every_declared_reason_is_given_alike_on_both_surfaces() {
+    let world = World::start();
+    let table = Table::new(operations::table);
+    let mut given = BTreeSet::new();
+    for (reason, person, key, arguments) in provocations(&world) {
+        let row = table.get(key).expect("a row");
+        let somebody = world.person(person);
+        let mut body = arguments.as_object().cloned().expect("an object");
+        let mut path = row.path.to_owned();
+        for name in ["id", "key"] {
+            if path.contains(&format!("{{{name}}}")) {
+                let value = body.remove(name).expect("what the path names");
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                path = path.replace(&format!("{{{name}}}"), &value);
+            }
+        }
+        let http = match row.method.as_str() {
+            "GET" => somebody.get(&path),
+            _ => somebody.post(&path, &Value::Object(body)),
+        };
+        let status = http.status;
+        let http = http.expect_refused(reason);
+        let row_of_reason = parley_language::Reason::ALL
+            .iter()
+            .find(|known| known.name() == reason)
+            .expect("a reason");
+        assert_eq!(status, row_of_reason.status(), "{reason}");
+        for era in [Era::Handshake, Era::Stateless] {
+            assert_eq!(
+                somebody.calls(era, key, &arguments).expect_refused(reason),
+                http,
+                "{reason}"
+            );
+        }
+        given.insert(reason);
+    }
+    let declared: BTreeSet<&str> = table
+        .rows()
+        .iter()
+        .filter(|row| row.key != "call_api_operation")
+        .flat_map(|row| row.refuses)
+        .map(|reason| reason.name())
+        .collect();
+    let missing: Vec<_> = declared.difference(&given).collect();
+    assert!(missing.is_empty(), "declared but never provoked: {missing:?}");
+}
