@@ -2,17 +2,20 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use parley_actors::Registry;
 use parley_language::desk::Board;
 use parley_language::{BoardId, Reason, Refusal};
+use serde_json::Value;
 
 use crate::caller::{Caller, Doorkeeper};
 use crate::callers::Callers;
 use crate::config::Config;
 use crate::operations::catalogue::{Health, Instance, Storage};
 use crate::rate::Allowance;
+use crate::token;
 
 /// The forum as its operations see it.
 #[derive(Clone)]
@@ -23,6 +26,7 @@ struct Inner {
     callers: Callers,
     realm: String,
     started: Instant,
+    draining: AtomicBool,
 }
 
 impl Forum {
@@ -33,6 +37,7 @@ impl Forum {
             callers,
             realm: config.realm.name.clone(),
             started: Instant::now(),
+            draining: AtomicBool::new(false),
         }))
     }
 
@@ -44,6 +49,11 @@ impl Forum {
     /// The identity namespace of this instance.
     pub fn realm(&self) -> &str {
         &self.0.realm
+    }
+
+    /// From now on it is not ready: whoever asks should send new work elsewhere.
+    pub fn drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
     }
 
     /// A board by number or slug.
@@ -87,7 +97,39 @@ impl Instance for Forum {
             schema_version: u32::from(parley_actors::record::VERSION),
             storage: Storage { engine: engine.name, settings: settings.collect() },
             uptime_seconds: self.0.started.elapsed().as_secs(),
-            ready: journal.trouble().is_none(),
+            ready: journal.trouble().is_none() && !self.0.draining.load(Ordering::Relaxed),
         }
     }
+}
+
+/// No live token and no operator key may stand in a text (13.12): what is said here is there for all to read.
+///
+/// # Errors
+/// `invalid_body`, rule `contains_token`, naming the field.
+pub fn no_live_token(forum: &Forum, input: &Value) -> Result<(), Refusal> {
+    fn look(forum: &Forum, value: &Value, at: &str) -> Result<(), Refusal> {
+        match value {
+            Value::String(text) => {
+                match token::candidates(text).find(|found| forum.caller(found).is_some()) {
+                    None => Ok(()),
+                    Some(_) => Err(Refusal::field(
+                        at,
+                        "contains_token",
+                        "a live token stands in this text; take it out, and tell the operator if others may have seen it",
+                    )),
+                }
+            }
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .try_for_each(|(nth, item)| look(forum, item, &format!("{at}[{nth}]"))),
+            Value::Object(members) => members.iter().try_for_each(|(name, member)| {
+                let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+                look(forum, &Value::String(name.clone()), &at)?;
+                look(forum, member, &at)
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        }
+    }
+    look(forum, input, "")
 }

@@ -111,7 +111,8 @@ impl<S: Doorkeeper> Surface<S> {
     ) -> Result<Vec<u8>, Refusal> {
         let body = read(request, payload).await?;
         let query = request.uri().query().unwrap_or_default();
-        let input = join::join(row.shape(), params, query, &body, request.headers())?;
+        let input =
+            join::join(row.shape(), params, query, row.hints.read_only, &body, request.headers())?;
         row.call(self.state.clone(), caller, input, Manner::Strict).await
     }
 

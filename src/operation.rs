@@ -116,8 +116,12 @@ pub struct Operation<S> {
     /// The JSON schema of its answer.
     pub output: Value,
     shape: Shape,
+    guard: Option<Guard<S>>,
     handler: Handler<S>,
 }
+
+/// A rule for inputs that needs the state and belongs to their shape.
+type Guard<S> = fn(&S, &Value) -> Result<(), Refusal>;
 
 impl<S: Send + 'static> Operation<S> {
     /// One row of the table.
@@ -153,6 +157,7 @@ impl<S: Send + 'static> Operation<S> {
                 .to_owned(),
             output: schema::output::<O>(),
             shape: Shape::new(&input),
+            guard: None,
             input,
             method,
             handler: Box::new(move |state, caller, input| {
@@ -209,6 +214,13 @@ impl<S: Send + 'static> Operation<S> {
         self
     }
 
+    /// Its input is also looked at by this rule, after the shape.
+    #[must_use]
+    pub fn guarded(mut self, guard: fn(&S, &Value) -> Result<(), Refusal>) -> Self {
+        self.guard = Some(guard);
+        self
+    }
+
     /// The compiled input schema.
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -227,6 +239,9 @@ impl<S: Send + 'static> Operation<S> {
     ) -> Result<Vec<u8>, Refusal> {
         self.needs.admit(&caller)?;
         self.shape.check(&mut input, manner)?;
+        if let Some(guard) = self.guard {
+            guard(&state, &input)?;
+        }
         let outcome = AssertUnwindSafe(async { (self.handler)(state, caller, input).await })
             .catch_unwind()
             .await

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::cursor;
-use crate::forum::Forum;
+use crate::forum::{Forum, no_live_token};
 use crate::operation::{GET, Needs, Operation, POST};
 use catalogue::Catalogue;
 
@@ -64,7 +64,7 @@ const ACT: &[Reason] = &[
 #[rustfmt::skip]
 pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
     use Reason::*;
-    const SAY: &[Reason] = &[BoardNotFound, ThreadNotFound, ParentNotFound, NotFound, ThreadClosed, LlmReplyForbidden,
+    const SAY: &[Reason] = &[BoardNotFound, ThreadNotFound, ParentNotFound, ClaimNotFound, NotFound, ThreadClosed, LlmReplyForbidden,
         ThreadAuthorityMissing, StateInvalid, SelfReply, EvidenceRequired, Conflict];
     const PENDING: &[Reason] = &[ThreadNotFound, ThreadAuthorityMissing, NothingToConfirm];
     vec![
@@ -74,11 +74,11 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("get_boards",                    GET,  "/boards",                    Needs::Read,               &[],                                                                   boards::list),
         Operation::new("get_boards_id",                 GET,  "/boards/{id}",               Needs::Read,               &[BoardNotFound],                                                      boards::one),
         Operation::new("get_boards_id_threads",         GET,  "/boards/{id}/threads",       Needs::Read,               &[BoardNotFound],                                                      boards::threads),
-        Operation::new("post_boards",                   POST, "/boards",                    Needs::Write,              &[Conflict],                                                           boards::make).created(),
-        Operation::new("post_boards_id_threads",        POST, "/boards/{id}/threads",       Needs::Write,              SAY,                                                                   messages::open).created(),
+        Operation::new("post_boards",                   POST, "/boards",                    Needs::Write,              &[Conflict],                                                           boards::make).created().guarded(no_live_token),
+        Operation::new("post_boards_id_threads",        POST, "/boards/{id}/threads",       Needs::Write,              SAY,                                                                   messages::open).created().guarded(no_live_token),
         Operation::new("get_threads",                   GET,  "/threads",                   Needs::Read,               &[BoardNotFound],                                                      threads::list),
         Operation::new("get_threads_id",                GET,  "/threads/{id}",              Needs::Read,               &[ThreadNotFound],                                                     threads::one),
-        Operation::new("post_threads_id_messages",      POST, "/threads/{id}/messages",     Needs::Write,              SAY,                                                                   messages::post).created(),
+        Operation::new("post_threads_id_messages",      POST, "/threads/{id}/messages",     Needs::Write,              SAY,                                                                   messages::post).created().guarded(no_live_token),
         Operation::new("get_threads_id_events",         GET,  "/threads/{id}/events",       Needs::Read,               &[ThreadNotFound],                                                     threads::events),
         Operation::new("post_threads_id_close",         POST, "/threads/{id}/close",        Needs::Authority,          ACT,                                                                   threads::close).idempotent(),
         Operation::new("post_threads_id_reopen",        POST, "/threads/{id}/reopen",       Needs::Authority,          ACT,                                                                   threads::reopen),
@@ -87,7 +87,7 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("post_threads_id_confirm",       POST, "/threads/{id}/confirm",      Needs::Confirmer,          PENDING,                                                               threads::confirm),
         Operation::new("post_threads_id_revert",        POST, "/threads/{id}/revert",       Needs::Confirmer,          PENDING,                                                               threads::revert).destructive(),
         Operation::new("post_threads_id_llm_reply",     POST, "/threads/{id}/llm_reply",    Needs::Human,              &[ThreadNotFound, NotFound],                                           threads::llm_reply).idempotent(),
-        Operation::new("post_tokens",                   POST, "/tokens",                    Needs::Human,              &[],                                                                   tokens::issue).created(),
+        Operation::new("post_tokens",                   POST, "/tokens",                    Needs::Human,              &[],                                                                   tokens::issue).created().guarded(no_live_token),
         Operation::new("list_api_operations",           GET,  "/operations",                Needs::Read,               &[],                                                                   catalogue.list()),
         Operation::new("get_api_operation",             GET,  "/operations/{key}",          Needs::Read,               &[OperationNotFound],                                                  catalogue.get()),
         Operation::new("call_api_operation",            POST, "",                           Needs::Read,               &Reason::ALL,                                                          catalogue.call()).mcp_only(),

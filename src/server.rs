@@ -1,8 +1,10 @@
 //! The server: opens the house, binds, serves until it is told to stop, and leaves in order.
 
+use std::fs::DirBuilder;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +72,8 @@ pub struct Server {
 pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     let data_dir = config.storage.data_dir.clone();
     let at_data_dir = |error| ServeError::DataDir { path: data_dir.clone(), error };
-    std::fs::create_dir_all(&data_dir).map_err(at_data_dir)?;
+    // Nobody else on this machine reads what is said here, or the hashes of tokens.
+    DirBuilder::new().recursive(true).mode(0o700).create(&data_dir).map_err(at_data_dir)?;
     let journal: Arc<dyn Journal> = Arc::new(SledJournal::open(config.storage.journal())?);
     let (operator_hash, first_start) =
         operator::key_hash(&config.storage.operator_key_path()).map_err(at_data_dir)?;
@@ -127,6 +130,9 @@ fn listen(
     let server = HttpServer::new(move || App::new().configure(|app| http::configure(app, &shared)))
         .workers(config.server.threads())
         .disable_signals()
+        // Longer than pooled clients keep a connection, so that they close it and not the server under them.
+        .keep_alive(Duration::from_secs(75))
+        .client_request_timeout(Duration::from_secs(10))
         .shutdown_timeout(1)
         .bind(address)
         .map_err(at)?;
@@ -151,6 +157,7 @@ impl Server {
         };
         if ended.is_none() {
             surface.drain();
+            surface.state().drain();
             tracing::info!("draining: no new work is taken");
             // Thread actors live on the workers' arbiters, so the workers stay until nothing is inside any more.
             let empty = async {

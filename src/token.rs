@@ -62,6 +62,15 @@ pub fn parse(token: &str) -> Option<(&str, &str)> {
         .then_some((id, secret))
 }
 
+/// Everything in a text that has the form of a token.
+pub fn candidates(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("parley_").filter_map(|(at, start)| {
+        let rest = &text[at..];
+        let id = rest[start.len()..].find('_')?;
+        rest.get(..start.len() + id + 1 + RANDOM + CHECK).filter(|token| parse(token).is_some())
+    })
+}
+
 fn checksum(random: &str) -> String {
     let mut rest = crc32fast::hash(random.as_bytes());
     let mut check = [b'0'; CHECK];
@@ -90,5 +99,7 @@ mod tests {
         }
         assert_eq!(parse("parley_1_é"), None);
         assert_ne!(Secret::new().0, Secret::new().0);
+        let text = format!("see {token}. And parley_x, parley_{token}");
+        assert_eq!(candidates(&text).collect::<Vec<_>>(), [&*token, &*token]);
     }
 }

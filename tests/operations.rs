@@ -140,6 +140,12 @@ fn provocations(world: &World) -> Vec<(&'static str, &'static str, &'static str,
     other.posts(&open, &json!({"kind": "note", "body": "n", "client_ref": "used"})).expect(201);
     let post = "post_threads_id_messages";
     vec![
+        (
+            "claim_not_found",
+            "writer",
+            post,
+            json!({"id": open, "kind": "refute", "body": "x", "refutes": ["cl_999999"], "evidence": [{"kind": "log", "value": "v"}]}),
+        ),
         ("thread_not_found", "writer", post, json!({"id": 999_999, "kind": "note", "body": "x"})),
         ("board_not_found", "writer", "get_boards_id", json!({"id": "nowhere"})),
         (
@@ -232,4 +238,36 @@ fn every_declared_reason_is_given_alike_on_both_surfaces() {
         .collect();
     let missing: Vec<_> = declared.difference(&given).collect();
     assert!(missing.is_empty(), "declared but never provoked: {missing:?}");
+}
+
+#[test]
+fn no_text_takes_a_live_token() {
+    let world = World::start();
+    let token = text(
+        &world.person("human").post("/tokens", &json!({"label": "leaky"})).expect(201)["token"],
+    );
+    let writer = world.person("writer");
+    let evidence = |value: &str, note: &str| json!([{"kind": "log", "value": value, "note": note}]);
+    for (field, part) in [
+        ("body", json!({"body": format!("use {token}!")})),
+        ("provenance.model", json!({"provenance": {"model": token}})),
+        ("evidence[0].value", json!({"evidence": evidence(&token, "n")})),
+        ("evidence[0].note", json!({"evidence": evidence("v", &token)})),
+        ("claims[0].statement", json!({"claims": [{"statement": token}]})),
+        ("url", json!({"url": format!("https://example.org/?t={token}")})),
+        ("client_ref", json!({"client_ref": token})),
+    ] {
+        let mut envelope = json!({"kind": "ask", "body": "?"});
+        envelope
+            .as_object_mut()
+            .expect("an object")
+            .extend(part.as_object().expect("an object").clone());
+        let refusal = writer.opens(&envelope).expect_refused("invalid_body");
+        assert_eq!(
+            (&refusal["details"]["field"], &refusal["details"]["rule"]),
+            (&json!(field), &json!("contains_token"))
+        );
+    }
+    let dead = token.replace("parley_", "parley_9");
+    writer.opens(&json!({"kind": "ask", "body": format!("not live: {dead}")})).expect(201);
 }

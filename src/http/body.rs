@@ -37,6 +37,9 @@ async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<Bytes, R
         }
         return Err(too_large(Some(length)));
     }
+    if request.headers().contains_key(header::UPGRADE) {
+        return exactly(content_length(request).unwrap_or(0), payload).await;
+    }
     let Some(first) = payload.next().await else { return Ok(Bytes::new()) };
     // Nearly every body arrives in one piece: then nothing is copied.
     let first = first.map_err(|_| broken_off())?;
@@ -55,6 +58,19 @@ async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<Bytes, R
         body.extend_from_slice(&chunk);
         next = payload.next().await;
     }
+    Ok(body.freeze())
+}
+
+/// A body whose length the head alone tells. After `Upgrade: websocket` the payload would go on until the connection
+/// ends; no protocol but HTTP is spoken here, so what the head did not promise is not waited for.
+async fn exactly(length: u64, mut payload: Payload) -> Result<Bytes, Refusal> {
+    let length = usize::try_from(length).map_err(|_| too_large(Some(length)))?;
+    let mut body = BytesMut::with_capacity(length);
+    while body.len() < length {
+        let chunk = payload.next().await.ok_or_else(broken_off)?;
+        body.extend_from_slice(&chunk.map_err(|_| broken_off())?);
+    }
+    body.truncate(length);
     Ok(body.freeze())
 }
 

@@ -14,11 +14,13 @@ pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Joins what a request says.
 ///
 /// # Errors
-/// `invalid_json` for a body that is none, `invalid_body` for a field that is given twice.
+/// `invalid_json` for a body that is none, `invalid_body` for a field that is given twice, and for a query where the
+/// operation writes: texts in addresses end up in logs.
 pub(crate) fn join(
     shape: &Shape,
     params: &matchit::Params<'_, '_>,
     query: &str,
+    reads: bool,
     body: &[u8],
     headers: &HeaderMap,
 ) -> Result<Value, Refusal> {
@@ -36,6 +38,11 @@ pub(crate) fn join(
         input.insert(name.to_owned(), shape.value_of_text(name, percent_decoded(text)));
     }
     for (name, text) in pairs(query) {
+        if !reads {
+            let error =
+                format!("`{name}` stands in the query; what is sent here goes into the body");
+            return Err(refuse_field(&name, "query", error));
+        }
         if input.contains_key(&name) {
             return Err(twice(shape, &name));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parley_language::envelope::no_nul;
+use parley_language::envelope::{no_nul, shown};
 use parley_language::{BoardId, Refusal, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ pub struct PostBoard {
 /// # Errors
 /// `conflict` for a slug that is taken, `invalid_body` for texts with NUL.
 pub async fn make(forum: Forum, _: Caller, input: PostBoard) -> Result<NamedBoard, Refusal> {
-    no_nul("title", &input.title)?;
+    shown("title", &input.title)?;
     let description = input.description.unwrap_or_default();
     no_nul("description", &description)?;
     let board = forum.registry().make_board(input.slug, input.title, description).await?;

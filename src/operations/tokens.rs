@@ -1,6 +1,6 @@
 //! Tokens: the operator issues them.
 
-use parley_language::envelope::no_nul;
+use parley_language::envelope::shown;
 use parley_language::id::TokenId;
 use parley_language::words::Right;
 use parley_language::{Refusal, Rights, limits};
@@ -43,7 +43,7 @@ pub struct IssuedToken {
 /// # Errors
 /// `invalid_body` for a label with NUL.
 pub async fn issue(forum: Forum, _: Caller, input: PostToken) -> Result<IssuedToken, Refusal> {
-    no_nul("label", &input.label)?;
+    shown("label", &input.label)?;
     let secret = Secret::new();
     let realm = forum.realm().to_owned();
     let token = forum

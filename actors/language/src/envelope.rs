@@ -228,6 +228,22 @@ pub fn check_evidence(path: &str, evidence: &[Evidence]) -> Result<(), Refusal> 
     Ok(())
 }
 
+/// A text that has to show something: no NUL, not blank.
+///
+/// # Errors
+/// `invalid_body`, rule `nul` or `empty`.
+pub fn shown(field: &str, text: &str) -> Result<(), Refusal> {
+    no_nul(field, text)?;
+    if is_blank(text) {
+        return Err(Refusal::field(
+            field,
+            "empty",
+            format!("`{field}` shows nothing; write something"),
+        ));
+    }
+    Ok(())
+}
+
 /// No text may hold NUL (13.8).
 ///
 /// # Errors

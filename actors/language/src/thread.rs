@@ -122,6 +122,8 @@ pub struct Thread {
     last_awaits: bool,
     /// Awaiting acts that nobody else answered, with their place in `said`, whatever a `decide` settled since.
     unanswered: Vec<(usize, OpenAct)>,
+    /// Awaiting acts that were answered since the last confirmed standing: a revert makes them owed again.
+    answered: Vec<(usize, OpenAct)>,
     /// Acts at places below this were settled by the last `decide`.
     settled: usize,
     pinned: bool,
@@ -159,6 +161,7 @@ impl Thread {
             said: Vec::new(),
             last_awaits: false,
             unanswered: Vec::new(),
+            answered: Vec::new(),
             settled: 0,
             pinned: false,
             llm_reply: true,
@@ -190,6 +193,7 @@ impl Thread {
                 }
                 if self.standing.confirmed_at.is_some() {
                     self.confirmed.1 = self.settled;
+                    self.answered.clear();
                 }
             }
             Fact::Marked { mark } => self.mark(mark),
@@ -205,11 +209,15 @@ impl Thread {
     fn mark(&mut self, mark: &Mark) {
         self.standing = mark.to.clone();
         if mark.reverted {
-            // 13.3: revert brings the open acts back as they were, also those that a reverted decide had settled.
+            // 13.3: revert brings the open acts back as they were: what was said since the last confirmed standing
+            // neither settles nor answers anything any more. Acts that were asked since then stay.
             self.settled = self.confirmed.1;
+            self.unanswered.append(&mut self.answered);
+            self.unanswered.sort_unstable_by_key(|(place, _)| *place);
         }
         if self.standing.confirmed_at.is_some() {
             self.confirmed = (self.standing.clone(), self.settled);
+            self.answered.clear();
         }
     }
 
@@ -221,7 +229,7 @@ impl Thread {
             && self.unanswered[at].1.by != *by
         {
             // Section 4: any other author's act clears the debt, but a note never does.
-            self.unanswered.remove(at);
+            self.answered.push(self.unanswered.remove(at));
         }
         if message.kind == Kind::Decide {
             self.settled = place;

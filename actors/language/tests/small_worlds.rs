@@ -160,8 +160,11 @@ impl Naive {
             awaits(message.kind)
                 && *nth >= settled
                 && !(nth + 1..said.len()).any(|later| {
-                    let (_, answer, by) = said[later];
-                    by.kind != Kind::Note && answered(later) == message.id && answer.by != asked.by
+                    let (at, answer, by) = said[later];
+                    by.kind != Kind::Note
+                        && answered(later) == message.id
+                        && answer.by != asked.by
+                        && !is_reverted(log, at)
                 })
         };
         let open: Vec<&(usize, &Event, &Message)> = said
@@ -194,15 +197,14 @@ impl Naive {
     }
 }
 
-/// 13.3: "Revert brings back the last confirmed state […] and the open acts as they were." So a decide that was said
-/// since then no longer settles anything: from it to the revert, the standing was never confirmed.
-fn is_reverted(log: &[Event], decide: usize) -> bool {
+/// 13.3: "Revert brings back the last confirmed state […] and the open acts as they were." So what was said since
+/// then no longer settles or answers anything: from it to the revert, the standing was never confirmed.
+fn is_reverted(log: &[Event], act: usize) -> bool {
     let confirmed_after = |at: usize| {
         log[..=at].iter().rev().find_map(mark).is_none_or(|mark| mark.to.confirmed_at.is_some())
     };
-    (decide + 1..log.len()).any(|revert| {
-        mark(&log[revert]).is_some_and(|mark| mark.reverted)
-            && !(decide..revert).any(confirmed_after)
+    (act + 1..log.len()).any(|revert| {
+        mark(&log[revert]).is_some_and(|mark| mark.reverted) && !(act..revert).any(confirmed_after)
     })
 }
 

@@ -13,6 +13,7 @@ use parley_language::event::ClientRef;
 use parley_language::id::Statement;
 use parley_language::reason::Details;
 use parley_language::thread::{Act, Fresh, Thread};
+use parley_language::words::Kind;
 use parley_language::{Author, Reason, Refusal, Speaker, ThreadId};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
@@ -169,6 +170,7 @@ impl Registry {
 
     /// Whether everything the draft relates to exists. Existence never ends, so it may be asked before the decision.
     async fn statements_exist(&self, draft: &Draft) -> Result<(), Refusal> {
+        self.refuted_exist(draft).await?;
         for (at, statement) in draft.relates_to.iter().enumerate() {
             let numbered = |series, number| self.0.journal.locate(Numbered { series, number });
             let found = match statement {
@@ -182,6 +184,54 @@ impl Registry {
                 let details =
                     Details { field: Some(format!("relates_to[{at}]")), ..Details::default() };
                 return Err(Refusal::new(Reason::NotFound, error).with(details));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether everything the draft refutes exists and can be refuted: a claim, or a message that refutes. A claim of
+    /// a locked thread stands until that is reopened (13.7).
+    async fn refuted_exist(&self, draft: &Draft) -> Result<(), Refusal> {
+        for (at, target) in draft.refutes.iter().enumerate() {
+            let field = || Details { field: Some(format!("refutes[{at}]")), ..Details::default() };
+            let unreadable = |error: parley_journal::ReadError| unavailable(&error.to_string());
+            let missing = |reason, what: &str| {
+                Refusal::new(
+                    reason,
+                    format!("{target} {what}; name what exists and can be refuted"),
+                )
+                .with(field())
+            };
+            let (reason, numbered) = match Statement::parse(target) {
+                Some(Statement::Claim(id)) => (
+                    Reason::ClaimNotFound,
+                    Numbered { series: record::CLAIM_NUMBERS, number: id.number },
+                ),
+                Some(Statement::Message(id)) => (
+                    Reason::NotFound,
+                    Numbered { series: record::MESSAGE_NUMBERS, number: id.number },
+                ),
+                Some(Statement::Thread(_)) | None => {
+                    return Err(missing(Reason::NotFound, "does not exist"));
+                }
+            };
+            let thread = self.0.journal.locate(numbered).await.map_err(unreadable)?;
+            let thread = ThreadId::new(thread.ok_or_else(|| missing(reason, "does not exist"))?);
+            let view = self.view(thread).await?;
+            if reason == Reason::NotFound {
+                let refutes = |said: &Said| {
+                    said.message().id.number == numbered.number
+                        && said.message().kind == Kind::Refute
+                };
+                if !view.said.iter().any(refutes) {
+                    return Err(missing(reason, "refutes nothing"));
+                }
+            }
+            if view.summary.standing.locked {
+                let error = format!(
+                    "{target} stands in {thread}, which is closed; reopen it first (creator, `lock` or the human)"
+                );
+                return Err(Refusal::new(Reason::ThreadClosed, error).with(field()));
             }
         }
         Ok(())
