@@ -57,6 +57,20 @@ fn a_request_becomes_one_object() {
 }
 
 #[test]
+fn a_wish_to_upgrade_is_passed_over() {
+    // Nothing but HTTP is spoken here, and nobody waits for bytes that the head did not promise.
+    for (with, protocol) in [("Upgrade", "websocket"), ("Upgrade", "h2c")] {
+        let ask =
+            post("/echo", r#"{"text":"a"}"#).with("Connection", "Upgrade").with(with, protocol);
+        assert_eq!(send(&ask).status, 201, "{protocol}");
+        assert_eq!(
+            send(&get("/sum?a=2&b=40").with("Connection", "Upgrade").with(with, protocol)).status,
+            200
+        );
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     let message = |body: &str| post("/threads/th_1/messages", body);
     let cases: [(Request, &str, &str); 32] = [
