@@ -271,3 +271,20 @@ fn no_text_takes_a_live_token() {
     let dead = token.replace("parley_", "parley_9");
     writer.opens(&json!({"kind": "ask", "body": format!("not live: {dead}")})).expect(201);
 }
+
+#[actix_web::test]
+async fn a_server_that_drains_says_that_it_is_not_ready() {
+    use parley::operations::catalogue::Instance;
+    let journal = std::sync::Arc::new(parley_journal::memory::Memory::new());
+    let registry =
+        parley_actors::Registry::open(journal, parley_actors::registry::Settings::default()).await;
+    let callers = parley::callers::Callers::new([0; 32], 1, 1);
+    let forum = Forum::new(
+        registry.expect("an empty journal opens"),
+        callers,
+        &parley::config::Config::shipped(),
+    );
+    assert!(forum.health().ready);
+    forum.drain();
+    assert!(!forum.health().ready);
+}

@@ -26,7 +26,10 @@ fn printed(output: &Output) -> Value {
 #[test]
 fn a_first_start_makes_the_key_and_the_lobby_and_a_second_one_keeps_them() {
     let folder = TempDir::new().expect("a temporary folder");
-    let first = Child::start(folder.path());
+    let data_dir = folder.path().join("data");
+    let first = Child::start(&data_dir);
+    let mode = fs::metadata(&data_dir).expect("the data directory").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "nobody else reads what is said");
     assert_eq!(first.announced["first_start"], true);
     let key_path = first.operator_key_path();
     let mode = fs::metadata(&key_path).expect("the key").permissions().mode();
@@ -37,7 +40,7 @@ fn a_first_start_makes_the_key_and_the_lobby_and_a_second_one_keeps_them() {
     assert_eq!(operator.get("/boards/lobby").expect(200)["board"]["id"], 1);
     first.kill();
 
-    let second = Child::start(folder.path());
+    let second = Child::start(&data_dir);
     assert_eq!(second.announced["first_start"], false);
     assert_eq!(fs::read_to_string(&key_path).expect("the key"), key);
     operator.at(&second.origin()).get("/boards/lobby").expect(200);
