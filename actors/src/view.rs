@@ -103,13 +103,7 @@ impl View {
         }
         let change = match &event.fact {
             Fact::Opened { message, .. } => {
-                let to = Standing {
-                    state: State::Open,
-                    origin: event.by.origin,
-                    confirmed_at: Some(event.at),
-                    by: Arc::clone(&event.by.line),
-                    locked: false,
-                };
+                let to = Standing::born(event);
                 Some((None, to, Some(message.id)))
             }
             Fact::Posted { message, mark: Some(Mark { from, to, .. }), .. } => {

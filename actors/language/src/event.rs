@@ -137,3 +137,16 @@ pub struct Standing {
     /// Whether nothing may be said until it is reopened.
     pub locked: bool,
 }
+
+impl Standing {
+    /// Where a thread stands after its opening. 13.3: a thread is born confirmed.
+    pub fn born(opening: &Event) -> Self {
+        Self {
+            state: State::Open,
+            origin: opening.by.origin,
+            confirmed_at: Some(opening.at),
+            by: Arc::clone(&opening.by.line),
+            locked: false,
+        }
+    }
+}

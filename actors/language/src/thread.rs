@@ -24,7 +24,7 @@ use crate::id::{MessageId, ThreadId};
 use crate::limits;
 use crate::text::first_line;
 use crate::time::Time;
-use crate::words::{Kind, Origin, State};
+use crate::words::{Kind, Origin};
 
 /// What the state machine has to know of a message; bodies are for readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,14 +140,7 @@ impl Thread {
         let Fact::Opened { board, message } = &event.fact else {
             panic!("the first record of {id} does not open it");
         };
-        // 13.3: a thread is born confirmed.
-        let standing = Standing {
-            state: State::Open,
-            origin: event.by.origin,
-            confirmed_at: Some(event.at),
-            by: Arc::clone(&event.by.line),
-            locked: false,
-        };
+        let standing = Standing::born(event);
         let mut thread = Self {
             id,
             board: *board,
