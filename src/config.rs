@@ -143,6 +143,8 @@ pub struct LimitSettings {
     pub requests_per_minute: u32,
     /// Requests a minute for an address without a token.
     pub requests_per_minute_anonymous: u32,
+    /// Calls of `wait` at a time.
+    pub waits_max: usize,
 }
 
 /// The section `threads`.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use parley_actors::Registry;
@@ -27,6 +27,8 @@ struct Inner {
     realm: String,
     started: Instant,
     draining: AtomicBool,
+    waiting: AtomicUsize,
+    waits_max: usize,
 }
 
 impl Forum {
@@ -38,6 +40,8 @@ impl Forum {
             realm: config.realm.name.clone(),
             started: Instant::now(),
             draining: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
+            waits_max: config.limits.waits_max,
         }))
     }
 
@@ -51,9 +55,20 @@ impl Forum {
         &self.0.realm
     }
 
-    /// From now on it is not ready: whoever asks should send new work elsewhere.
+    /// From now on it is not ready: whoever asks should send new work elsewhere. Those who wait are answered.
     pub fn drain(&self) {
         self.0.draining.store(true, Ordering::Relaxed);
+        self.registry().feed().close();
+    }
+
+    /// How many callers wait.
+    pub fn waiting(&self) -> &AtomicUsize {
+        &self.0.waiting
+    }
+
+    /// How many callers may wait at a time.
+    pub fn waits_max(&self) -> usize {
+        self.0.waits_max
     }
 
     /// A board by number or slug.

@@ -17,7 +17,7 @@ use parley_language::words::Right;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::caller::Caller;
 use crate::operations::catalogue::Catalogue;
@@ -117,13 +117,20 @@ pub struct Operation<S> {
     pub output: Value,
     shape: Shape,
     guard: Option<Guard<S>>,
+    trailer: Option<Trailer<S>>,
     handler: Handler<S>,
 }
 
 /// A rule for inputs that needs the state and belongs to their shape.
 type Guard<S> = fn(&S, &Value) -> Result<(), Refusal>;
 
-impl<S: Send + 'static> Operation<S> {
+/// What an answer says besides its own: asked with the caller and the sub-line that speaks.
+type Trailer<S> = fn(&S, &Caller, Option<&str>) -> Option<Value>;
+
+/// Where [`Trailer`] stands in an answer.
+const TRAILER: &str = "inbox";
+
+impl<S: Clone + Send + 'static> Operation<S> {
     /// One row of the table.
     pub fn new<I, O, F, Fut>(
         key: &'static str,
@@ -158,6 +165,7 @@ impl<S: Send + 'static> Operation<S> {
             output: schema::output::<O>(),
             shape: Shape::new(&input),
             guard: None,
+            trailer: None,
             input,
             method,
             handler: Box::new(move |state, caller, input| {
@@ -221,6 +229,16 @@ impl<S: Send + 'static> Operation<S> {
         self
     }
 
+    /// Its answer also says how the caller's inbox stands.
+    #[must_use]
+    pub fn followed(mut self, trailer: Trailer<S>) -> Self {
+        self.trailer = Some(trailer);
+        if let Some(properties) = self.output.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert(TRAILER.into(), json!({"type": ["object", "null"]}));
+        }
+        self
+    }
+
     /// The compiled input schema.
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -242,10 +260,22 @@ impl<S: Send + 'static> Operation<S> {
         if let Some(guard) = self.guard {
             guard(&state, &input)?;
         }
+        let trailer = self.trailer.map(|trailer| {
+            let extension = input.pointer("/from/extension").or_else(|| input.get("extension"));
+            let extension = extension.and_then(Value::as_str).map(str::to_owned);
+            (trailer, state.clone(), caller.clone(), extension)
+        });
         let outcome = AssertUnwindSafe(async { (self.handler)(state, caller, input).await })
             .catch_unwind()
             .await
-            .unwrap_or_else(|_| Err(fault(&format_args!("the handler of {} panicked", self.key))));
+            .unwrap_or_else(|_| Err(fault(&format_args!("the handler of {} panicked", self.key))))
+            .map(|mut answer| {
+                let trailer = trailer.and_then(|(trailer, state, caller, extension)| {
+                    trailer(&state, &caller, extension.as_deref())
+                });
+                append(&mut answer, trailer);
+                answer
+            });
         if let Err(refusal) = &outcome {
             debug_assert!(
                 self.declares(refusal.reason),
@@ -339,6 +369,15 @@ fn encode<O: Serialize>(answer: &O) -> Result<Vec<u8>, Refusal> {
     }
 }
 
+/// Adds the trailer to an answer, which is an object.
+fn append(answer: &mut Vec<u8>, trailer: Option<Value>) {
+    if let (Some(trailer), Some(b'}')) = (trailer, answer.last()) {
+        answer.pop();
+        let comma = if answer.last() == Some(&b'{') { "" } else { "," };
+        answer.extend_from_slice(format!("{comma}\"{TRAILER}\":{trailer}}}").as_bytes());
+    }
+}
+
 /// The schema said yes and the type says no: a rule that the schema of this input cannot express.
 fn undecodable(error: &serde_json::Error) -> Refusal {
     Refusal::new(Reason::InvalidBody, format!("the input does not fit: {error}"))
@@ -351,7 +390,7 @@ pub struct Table<S> {
     keys: HashMap<&'static str, usize>,
 }
 
-impl<S: Send + 'static> Table<S> {
+impl<S: Clone + Send + 'static> Table<S> {
     /// The table with these rows. They are made with the [`Catalogue`], whose operations read the table itself.
     ///
     /// # Panics

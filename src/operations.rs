@@ -3,6 +3,8 @@
 
 pub mod boards;
 pub mod catalogue;
+pub mod claims;
+pub mod inbox;
 pub mod manifest;
 pub mod messages;
 pub mod threads;
@@ -15,7 +17,7 @@ use serde::Deserialize;
 
 use crate::cursor;
 use crate::forum::{Forum, no_live_token};
-use crate::operation::{GET, Needs, Operation, POST};
+use crate::operation::{GET, Needs, Operation, POST, Reach};
 use catalogue::Catalogue;
 
 /// Where in a list, and how much of it.
@@ -65,9 +67,9 @@ const ACT: &[Reason] = &[
 pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
     use Reason::*;
     const SAY: &[Reason] = &[BoardNotFound, ThreadNotFound, ParentNotFound, ClaimNotFound, NotFound, ThreadClosed, LlmReplyForbidden,
-        ThreadAuthorityMissing, StateInvalid, SelfReply, EvidenceRequired, Conflict];
+        ThreadAuthorityMissing, StateInvalid, SelfReply, EvidenceRequired, ClaimSuperseded, Conflict];
     const PENDING: &[Reason] = &[ThreadNotFound, ThreadAuthorityMissing, NothingToConfirm];
-    vec![
+    let rows = vec![
         //             key                             method  path                          needs                     refuses                                                                handler
         Operation::new("get_manifest",                  GET,  "/manifest",                  Needs::Public,             &[],                                                                   catalogue.manifest()),
         Operation::new("get_health",                    GET,  "/health",                    Needs::Public,             &[],                                                                   catalogue::health).http_only().unmetered(),
@@ -87,9 +89,19 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("post_threads_id_confirm",       POST, "/threads/{id}/confirm",      Needs::Confirmer,          PENDING,                                                               threads::confirm),
         Operation::new("post_threads_id_revert",        POST, "/threads/{id}/revert",       Needs::Confirmer,          PENDING,                                                               threads::revert).destructive(),
         Operation::new("post_threads_id_llm_reply",     POST, "/threads/{id}/llm_reply",    Needs::Human,              &[ThreadNotFound, NotFound],                                           threads::llm_reply).idempotent(),
+        Operation::new("get_inbox",                     GET,  "/inbox",                     Needs::Read,               &[],                                                                   inbox::get),
+        Operation::new("post_inbox_ack",                POST, "/inbox/ack",                 Needs::Read,               &[],                                                                   inbox::ack).idempotent(),
+        Operation::new("wait",                          GET,  "/wait",                      Needs::Read,               &[],                                                                   inbox::wait),
+        Operation::new("get_claims_id",                 GET,  "/claims/{id}",               Needs::Read,               &[ClaimNotFound],                                                      claims::one),
+        Operation::new("get_threads_id_claims",         GET,  "/threads/{id}/claims",       Needs::Read,               &[ThreadNotFound],                                                     claims::list),
+        Operation::new("post_claims_id_attest",         POST, "/claims/{id}/attest",        Needs::Write,              &[ClaimNotFound, ThreadClosed, LlmReplyForbidden, EvidenceRequired, ClaimSuperseded], claims::attest).created().guarded(no_live_token),
+        Operation::new("post_claims_id_verify",         POST, "/claims/{id}/verify",        Needs::Right(Right::Verify), &[ClaimNotFound, ThreadClosed, ClaimSuperseded, Forbidden],          claims::verify).idempotent(),
         Operation::new("post_tokens",                   POST, "/tokens",                    Needs::Human,              &[],                                                                   tokens::issue).created().guarded(no_live_token),
         Operation::new("list_api_operations",           GET,  "/operations",                Needs::Read,               &[],                                                                   catalogue.list()),
         Operation::new("get_api_operation",             GET,  "/operations/{key}",          Needs::Read,               &[OperationNotFound],                                                  catalogue.get()),
         Operation::new("call_api_operation",            POST, "",                           Needs::Read,               &Reason::ALL,                                                          catalogue.call()).mcp_only(),
-    ]
+    ];
+    // Every write tells how the caller's inbox stands; what a call by key says is the called one's to add.
+    let writes = |row: &Operation<Forum>| row.method == POST && row.reach != Reach::Mcp;
+    rows.into_iter().map(|row| if writes(&row) { row.followed(inbox::hint) } else { row }).collect()
 }

@@ -89,6 +89,8 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
         made.map_err(|refusal| ServeError::Lobby(Box::new(refusal)))?;
     }
     actix::spawn(registry.keep_house());
+    actix::spawn(registry.keep_feed());
+    actix::spawn(registry.keep_courier());
     let limits = &config.limits;
     let callers = Callers::new(
         operator_hash,

@@ -1,22 +1,26 @@
 //! The objects of section 11 as they go out. Field names are exact: they may grow, never be renamed.
 
+mod claim;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parley_actors::directory::Counters;
-use parley_actors::view::{Change, Said};
+use parley_actors::view::{Change, Said, View};
 use parley_language::desk::Board;
 use parley_language::envelope::Evidence;
 use parley_language::id::Statement;
 use parley_language::thread::{Due, Summary};
 use parley_language::words::{Kind, Origin, State};
-use parley_language::{ClaimId, MessageId, ThreadId, Time};
+use parley_language::{ClaimId, ImageId, MessageId, ThreadId, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::forum::Forum;
+
+pub use claim::{AttestationObject, ClaimObject};
 
 /// A page of a list.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -155,17 +159,24 @@ impl JsonSchema for ThreadObject {
 pub struct MessageObject {
     thread: ThreadId,
     said: Said,
+    image: Option<ImageId>,
     replies: Option<Vec<MessageObject>>,
 }
 
 impl MessageObject {
     /// A message alone.
     pub fn alone(thread: ThreadId, said: Said) -> Self {
-        Self { thread, said, replies: None }
+        Self { thread, said, image: None, replies: None }
+    }
+
+    /// A message as it stands in a thread's picture.
+    pub fn of(view: &View, said: Said) -> Self {
+        let image = view.images.get(&said.message().id).map(|image| image.id);
+        Self { thread: view.summary.id, said, image, replies: None }
     }
 
     /// Messages as a tree: a message stands under its `parent` where that is among them, else at the root.
-    pub fn tree(thread: ThreadId, said: Vec<Said>) -> Vec<Self> {
+    pub fn tree(view: &View, said: Vec<Said>) -> Vec<Self> {
         let place: BTreeMap<MessageId, usize> =
             said.iter().enumerate().map(|(at, said)| (said.message().id, at)).collect();
         let mut roots = Vec::new();
@@ -175,7 +186,7 @@ impl MessageObject {
             let parent = said.message().parent.and_then(|parent| place.get(&parent).copied());
             let mut own = std::mem::take(&mut replies[at]);
             own.reverse();
-            let message = Self { thread, said, replies: Some(own) };
+            let message = Self { replies: Some(own), ..Self::of(view, said) };
             match parent {
                 Some(parent) => replies[parent].push(message),
                 None => roots.push(message),
@@ -217,7 +228,7 @@ struct MessageWire<'a> {
     /// An address.
     url: Option<&'a str>,
     /// An uploaded image.
-    image: Option<&'a str>,
+    image: Option<ImageId>,
     /// The messages under it, in a tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<serde_json::Map<String, Value>>>")]
@@ -251,7 +262,7 @@ impl Serialize for MessageObject {
             refutes: &message.refutes,
             evidence: &message.evidence,
             url: message.url.as_deref(),
-            image: None,
+            image: self.image,
             replies: self.replies.as_deref(),
         }
         .serialize(serializer)

@@ -2,14 +2,22 @@
 //!
 //! Lines are published by thread actors after an event is durable, and handed back by the journal at the start.
 
+mod debts;
+mod inbox;
+
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use dashmap::DashMap;
+use parley_journal::Position;
 use parley_language::thread::Summary;
 use parley_language::words::State;
 use parley_language::{ThreadId, Time};
+use tokio::sync::Notify;
+
+use debts::Ledger;
+pub use inbox::{Item, Mark, Wanted};
 
 /// How many keys are looked at before the lock is given up for a moment.
 const KEYS_PER_LOOK: usize = 1_024;
@@ -65,37 +73,92 @@ struct Shelf {
 struct Shelves {
     all: BTreeSet<Key>,
     boards: HashMap<u64, Shelf>,
+    ledger: Ledger,
+}
+
+/// A thread's line, and where in the journal it stands.
+#[derive(Debug, Clone)]
+struct Line {
+    summary: Arc<Summary>,
+    /// The position of the newest event in it; 0 if it was handed back at the start.
+    upto: Position,
+    /// The positions that made its open acts open, in their order.
+    opened: Arc<[Position]>,
 }
 
 /// The lines of all threads, ordered.
 #[derive(Debug, Default)]
 pub struct Directory {
-    lines: DashMap<u64, Arc<Summary>>,
+    lines: DashMap<u64, Line>,
     shelves: RwLock<Shelves>,
+    published: Notify,
 }
 
 impl Directory {
-    /// Publishes a thread's newest line.
-    pub fn publish(&self, summary: &Arc<Summary>) {
+    /// Publishes a thread's newest line, the position of its newest event, and the positions of its newest events by
+    /// their number in the thread: what made an open act open is among them, or was published before.
+    pub fn publish(
+        &self,
+        summary: &Arc<Summary>,
+        upto: Position,
+        positions: impl Fn(u64) -> Option<Position>,
+    ) {
         let new = Key::of(summary);
         let mut shelves = self.shelves.write().unwrap_or_else(PoisonError::into_inner);
-        let old = self.lines.insert(summary.id.number, Arc::clone(summary));
-        let shelves = &mut *shelves;
-        let shelf = shelves.boards.entry(summary.board).or_default();
-        if let Some(old) = old {
-            let key = Key::of(&old);
-            shelves.all.remove(&key);
+        let old = self.lines.get(&summary.id.number).map(|line| line.clone());
+        let opened_before = |message| {
+            let old = old.as_ref()?;
+            let mut acts = old.summary.open_acts.iter().zip(&*old.opened);
+            acts.find(|(act, _)| (act.message, act.since) == message).map(|(_, opened)| *opened)
+        };
+        let opened: Arc<[Position]> = summary
+            .open_acts
+            .iter()
+            .map(|act| {
+                let known = positions(act.since);
+                known.or_else(|| opened_before((act.message, act.since))).unwrap_or(upto)
+            })
+            .collect();
+        let line = Line { summary: Arc::clone(summary), upto, opened };
+        self.lines.insert(summary.id.number, line.clone());
+        let Shelves { all, boards, ledger } = &mut *shelves;
+        let shelf = boards.entry(summary.board).or_default();
+        if let Some(old) = &old {
+            let key = Key::of(&old.summary);
+            all.remove(&key);
             shelf.order.remove(&key);
-            shelf.counters.take(&old);
+            shelf.counters.take(&old.summary);
+            for (act, opened) in old.summary.open_acts.iter().zip(&*old.opened) {
+                ledger.take(*opened, act);
+            }
         }
-        shelves.all.insert(new);
+        all.insert(new);
         shelf.order.insert(new);
         shelf.counters.add(summary);
+        for (act, opened) in summary.open_acts.iter().zip(&*line.opened) {
+            ledger.add(summary.id, *opened, act);
+        }
+        drop(shelves);
+        self.published.notify_waiters();
     }
 
     /// A thread's line.
     pub fn line(&self, thread: ThreadId) -> Option<Arc<Summary>> {
-        self.lines.get(&thread.number).map(|line| Arc::clone(&line))
+        self.lines.get(&thread.number).map(|line| Arc::clone(&line.summary))
+    }
+
+    /// Waits until a thread's line holds the event at a position.
+    pub(crate) async fn holds(&self, thread: ThreadId, position: Position) {
+        loop {
+            let published = self.published.notified();
+            tokio::pin!(published);
+            // Registered before it is asked, so that nothing is missed in between.
+            published.as_mut().enable();
+            if self.lines.get(&thread.number).is_some_and(|line| line.upto >= position) {
+                return;
+            }
+            published.await;
+        }
     }
 
     /// How many threads there are.
@@ -144,7 +207,7 @@ impl Directory {
                 after = Bound::Excluded(*last);
             }
             for key in keys {
-                let line = self.lines.get(&key.thread()).map(|line| Arc::clone(&line));
+                let line = self.line(ThreadId::new(key.thread()));
                 let Some(line) = line.filter(|line| Key::of(line) == key && wanted(line)) else {
                     continue;
                 };

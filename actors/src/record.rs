@@ -3,15 +3,19 @@
 //! Version 1 holds the language's own events. The day an event changes shape, version 1 gets its own copy of the old
 //! types and one function that lifts them; `tests/records.rs` keeps bytes of every version that was ever written.
 
-use parley_journal::{Kind, Numbered, Stream};
+use std::sync::Arc;
+
+use parley_journal::{Kind, Numbered, Position, Stream};
 use parley_language::desk::DeskEvent;
-use parley_language::event::{Event, Fact};
+use parley_language::event::{Event, Fact, Image};
 use parley_language::thread::Summary;
 use parley_language::{ThreadId, event::Message};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The version that is written.
+use crate::lines::{LineEvent, LineState};
+
+/// The version of events, in which everything that must last is written.
 pub const VERSION: u8 = 1;
 
 /// The most bytes of a record that are read.
@@ -21,6 +25,12 @@ const BYTES_MAX: usize = 1 << 20;
 pub const THREADS: Kind = 1;
 /// The kind of the desk's one stream.
 pub const DESK: Kind = 2;
+/// The kind of the streams of lines: what each has acknowledged, and its sub-lines.
+pub const LINES: Kind = 3;
+/// The kind of the streams of images, one for each.
+pub const IMAGES: Kind = 4;
+/// The kind of the courier's one stream: up to where the effects on other threads are delivered.
+pub const COURIER: Kind = 5;
 
 /// The series of thread numbers.
 pub const THREAD_NUMBERS: u8 = 1;
@@ -28,6 +38,10 @@ pub const THREAD_NUMBERS: u8 = 1;
 pub const MESSAGE_NUMBERS: u8 = 2;
 /// The series of claim numbers.
 pub const CLAIM_NUMBERS: u8 = 3;
+/// The series of attestation numbers.
+pub const ATTESTATION_NUMBERS: u8 = 4;
+/// The series of image numbers.
+pub const IMAGE_NUMBERS: u8 = 5;
 
 /// Bytes that are no record of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,10 +56,20 @@ impl std::fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 /// What can be a record's content.
-pub trait Content: Serialize + DeserializeOwned {}
+pub trait Content: Serialize + DeserializeOwned {
+    /// The version of its bytes.
+    const VERSION: u8 = VERSION;
+}
 impl Content for Event {}
 impl Content for DeskEvent {}
-impl Content for Summary {}
+impl Content for (Arc<str>, LineEvent) {}
+/// A note is made anew from its stream when its version is another one, so it may change shape.
+impl Content for Summary {
+    const VERSION: u8 = 2;
+}
+impl Content for LineState {}
+impl Content for Image {}
+impl Content for Position {}
 
 /// The stream of a thread.
 pub fn stream(thread: ThreadId) -> Stream {
@@ -60,7 +84,7 @@ pub const fn desk_stream() -> Stream {
 /// The bytes of a content.
 pub fn encode<C: Content>(content: &C) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
-    bytes.push(VERSION);
+    bytes.push(C::VERSION);
     encode_into(content, &mut bytes);
     bytes
 }
@@ -84,9 +108,10 @@ pub fn encode_into<T: Serialize>(value: &T, bytes: &mut Vec<u8>) {
 /// [`Unreadable`] for another version, for damage and for bytes left over.
 pub fn decode<C: Content>(bytes: &[u8]) -> Result<C, Unreadable> {
     let (version, bytes) = bytes.split_first().ok_or_else(|| Unreadable("it is empty".into()))?;
-    if *version != VERSION {
+    if *version != C::VERSION {
+        let known = C::VERSION;
         return Err(Unreadable(format!(
-            "version {version} is not known, this program reads {VERSION}"
+            "version {version} is not known, this program reads {known}"
         )));
     }
     // Damaged lengths must not be believed: a record never holds more than a request can bring.
@@ -113,13 +138,17 @@ pub fn numbers(thread: ThreadId, event: &Event) -> Vec<Numbered> {
         );
         numbers
     };
-    match &event.fact {
-        Fact::Opened { message, .. } => {
-            let mut numbers = of_message(message);
-            numbers.push(Numbered { series: THREAD_NUMBERS, number: thread.number });
-            numbers
-        }
-        Fact::Posted { message, .. } => of_message(message),
-        Fact::Marked { .. } | Fact::Pinned { .. } | Fact::LlmReply { .. } => Vec::new(),
+    let Some(said) = event.fact.said() else {
+        return match &event.fact {
+            Fact::Attested { attestation, .. } => {
+                vec![Numbered { series: ATTESTATION_NUMBERS, number: attestation.id.number }]
+            }
+            _ => Vec::new(),
+        };
+    };
+    let mut numbers = of_message(said.message);
+    if said.board.is_some() {
+        numbers.push(Numbered { series: THREAD_NUMBERS, number: thread.number });
     }
+    numbers
 }

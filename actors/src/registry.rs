@@ -4,27 +4,36 @@
 //! the answer is `unavailable`, not a longer wait.
 
 mod answer;
+mod claims;
+mod courier;
+mod images;
+mod inbox;
 mod opening;
 mod posting;
+mod reaching;
+mod start;
 
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use actix::{Actor, Addr};
+use actix::Addr;
 use dashmap::DashMap;
-use parley_journal::{Journal, ReadError, Reference};
+use parley_journal::{Journal, Reference};
 use parley_language::desk::{Board, DeskAct, DeskEvent, Token};
 use parley_language::thread::{Act, Summary};
 use parley_language::{Refusal, Speaker, ThreadId, Time};
 use tokio::sync::{Mutex, OnceCell, Semaphore, oneshot};
 
+pub use self::images::Picture;
+
 use self::answer::{no, not_found, unavailable, unknown};
-use self::opening::{Log, open_seat};
+use self::opening::Log;
 use crate::desk::{AskDesk, DeskActor, No, Shelves};
 use crate::directory::Directory;
-use crate::record;
+use crate::feed::Feed;
+use crate::lines::Lines;
 use crate::thread::{Ask, Ids, Outcome, Reply, Retire, Shelf, ThreadActor};
 use crate::view::{Said, View};
 
@@ -70,6 +79,8 @@ struct Inner {
     shelves: Arc<Shelves>,
     desk: Addr<DeskActor>,
     ids: Arc<Ids>,
+    lines: Lines,
+    feed: Feed,
     awake: DashMap<u64, Arc<OnceCell<Place>>>,
     references: DashMap<Reference, Arc<Mutex<()>>>,
     settings: Settings,
@@ -86,55 +97,6 @@ struct Place {
 }
 
 impl Registry {
-    /// Opens the house: reads the lines of all threads and the desk. Reads whole threads only where a line was not
-    /// written down before the last end. Must run in an actix system.
-    ///
-    /// # Errors
-    /// What the journal cannot read.
-    pub async fn open(journal: Arc<dyn Journal>, settings: Settings) -> Result<Self, ReadError> {
-        let shelves = Arc::new(Shelves::default());
-        let desk = DeskActor::open(Arc::clone(&journal), Arc::clone(&shelves)).await?.start();
-        let next = |series| AtomicU64::new(journal.highest(series));
-        let ids = Ids {
-            threads: next(record::THREAD_NUMBERS),
-            messages: next(record::MESSAGE_NUMBERS),
-            claims: next(record::CLAIM_NUMBERS),
-        };
-        let directory = Arc::new(Directory::default());
-        for note in journal.notes().await? {
-            if note.stream.kind != record::THREADS {
-                continue;
-            }
-            let line = note.note.as_deref().map(record::decode::<Summary>);
-            match line {
-                Some(Ok(line)) => directory.publish(&Arc::new(line)),
-                Some(Err(_)) | None => {
-                    let id = ThreadId::new(note.stream.number);
-                    let (seat, view) = open_seat(&*journal, id).await?;
-                    if let Some(view) = view {
-                        journal.annotate(
-                            note.stream,
-                            seat.length(),
-                            record::encode(&*view.summary),
-                        );
-                        directory.publish(&view.summary);
-                    }
-                }
-            }
-        }
-        Ok(Self(Arc::new(Inner {
-            journal,
-            directory,
-            shelves,
-            desk,
-            ids: Arc::new(ids),
-            awake: DashMap::new(),
-            references: DashMap::new(),
-            settings,
-            born: Instant::now(),
-        })))
-    }
-
     /// Every thread's line.
     pub fn directory(&self) -> &Directory {
         &self.0.directory
@@ -148,6 +110,11 @@ impl Registry {
     /// The journal below.
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.0.journal
+    }
+
+    /// Everything committed, in order.
+    pub fn feed(&self) -> &Feed {
+        &self.0.feed
     }
 
     /// How many thread actors are awake.
@@ -300,7 +267,11 @@ impl Registry {
             | Act::Pin(_)
             | Act::Confirm
             | Act::Revert
-            | Act::LlmReply { .. } => 0,
+            | Act::LlmReply { .. }
+            | Act::Attest { .. }
+            | Act::Seal(_)
+            | Act::Reach { .. }
+            | Act::Illustrate { .. } => 0,
         };
         let log = if matches!(act, Act::Open { .. }) { Log::None } else { Log::Stored };
         let taken = self

@@ -79,6 +79,8 @@ pub(crate) struct Ids {
     pub(crate) threads: AtomicU64,
     pub(crate) messages: AtomicU64,
     pub(crate) claims: AtomicU64,
+    pub(crate) attestations: AtomicU64,
+    pub(crate) images: AtomicU64,
 }
 
 /// What the registry and the actor share.
@@ -161,11 +163,18 @@ impl ThreadActor {
     }
 
     /// One append is durable: publish first, then answer.
-    fn settle(&mut self, position: Position, settled: &mut Vec<(Reply, Outcome)>) {
+    fn settle(
+        &mut self,
+        position: Position,
+        seq: u64,
+        settled: &mut Vec<(Reply, Outcome)>,
+        told: &mut Vec<(u64, Position)>,
+    ) {
         let Some(seat) = &mut self.seat else {
             self.settle_remains(Ok(position));
             return;
         };
+        told.push((seq, position));
         let view = &mut self.view;
         seat.appended(|held| match held {
             Held::Event { event, summary, reply } => {
@@ -260,7 +269,12 @@ impl Handler<Ask> for ThreadActor {
         } else {
             self.ids.claims.fetch_add(ask.claims, Ordering::Relaxed) + 1
         };
-        let step = seat.ask(&ask.speaker, ask.act, ask.at, Fresh { message, claims }, ask.reply);
+        let attestation = match ask.act {
+            Act::Attest { .. } => self.ids.attestations.fetch_add(1, Ordering::Relaxed) + 1,
+            _ => 0,
+        };
+        let fresh = Fresh { message, claims, attestation };
+        let step = seat.ask(&ask.speaker, ask.act, ask.at, fresh, ask.reply);
         if says && !matches!(step, Step::Append { .. }) {
             self.spare = Some(message);
         }
@@ -277,20 +291,27 @@ impl Handler<Ask> for ThreadActor {
 impl StreamHandler<Vec<Appended>> for ThreadActor {
     fn handle(&mut self, batch: Vec<Appended>, ctx: &mut Self::Context) {
         let mut settled = Vec::with_capacity(batch.len());
+        let mut told = Vec::with_capacity(batch.len());
         let mut failure = false;
         for appended in batch {
             match appended.result {
-                Ok(position) => self.settle(position, &mut settled),
+                Ok(position) => {
+                    self.settle(position, appended.expected, &mut settled, &mut told);
+                }
                 Err(error) => {
                     failure = true;
                     self.fail(&error, ctx);
                 }
             }
         }
-        if let (Some(view), false) = (&self.view, settled.is_empty()) {
+        if let (Some(view), Some((_, upto))) = (&self.view, told.last()) {
             let view = Arc::new(view.clone());
-            self.directory.publish(&view.summary);
-            self.shelf.view.store(Some(view));
+            let position = |seq| {
+                let at = told.binary_search_by_key(&seq, |(seq, _)| *seq).ok()?;
+                Some(told[at].1)
+            };
+            self.shelf.view.store(Some(Arc::clone(&view)));
+            self.directory.publish(&view.summary, *upto, position);
         }
         for (reply, outcome) in settled {
             reply.send(outcome);

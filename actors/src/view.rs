@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use imbl::{HashSet, Vector};
+use imbl::{HashMap, HashSet, Vector};
 use parley_journal::Position;
-use parley_language::event::{Event, Fact, Mark, Message, Standing};
+use parley_language::claim::Book;
+use parley_language::event::{Event, Fact, Image, Mark, Message, Standing};
 use parley_language::thread::Summary;
 use parley_language::words::State;
 use parley_language::{Author, MessageId, Time};
@@ -21,6 +22,10 @@ pub struct View {
     pub changes: Vector<Arc<Change>>,
     /// Messages that tokens may not react to.
     pub llm_forbidden: HashSet<MessageId>,
+    /// Its claims.
+    pub book: Arc<Book>,
+    /// The images of its messages.
+    pub images: HashMap<MessageId, Image>,
 }
 
 /// One message with what the server set.
@@ -33,20 +38,12 @@ pub struct Said {
 impl Said {
     /// The message of an event, if it has one.
     pub fn of(event: &Arc<Event>) -> Option<Self> {
-        match &event.fact {
-            Fact::Opened { .. } | Fact::Posted { .. } => Some(Self { event: Arc::clone(event) }),
-            Fact::Marked { .. } | Fact::Pinned { .. } | Fact::LlmReply { .. } => None,
-        }
+        event.fact.said().map(|_| Self { event: Arc::clone(event) })
     }
 
     /// The message.
     pub fn message(&self) -> &Arc<Message> {
-        match &self.event.fact {
-            Fact::Opened { message, .. } | Fact::Posted { message, .. } => message,
-            Fact::Marked { .. } | Fact::Pinned { .. } | Fact::LlmReply { .. } => {
-                unreachable!("Said is only made of events with a message")
-            }
-        }
+        self.event.fact.said().expect("Said is only made of events with a message").message
     }
 
     /// Who said it.
@@ -88,6 +85,8 @@ impl View {
             said: Vector::new(),
             changes: Vector::new(),
             llm_forbidden: HashSet::new(),
+            book: Arc::default(),
+            images: HashMap::new(),
         };
         for (position, event) in log {
             view.tell(position, &event, summary);
@@ -101,26 +100,26 @@ impl View {
         if let Some(said) = Said::of(event) {
             self.said.push_back(said);
         }
-        let change = match &event.fact {
-            Fact::Opened { message, .. } => {
-                let to = Standing::born(event);
-                Some((None, to, Some(message.id)))
+        if Book::concerns(&event.fact) {
+            Arc::make_mut(&mut self.book).apply(event);
+        }
+        match &event.fact {
+            Fact::LlmReply { allowed: true, message: Some(message) } => {
+                self.llm_forbidden.remove(message);
             }
-            Fact::Posted { message, mark: Some(Mark { from, to, .. }), .. } => {
-                Some((Some(*from), to.clone(), Some(message.id)))
+            Fact::LlmReply { allowed: false, message: Some(message) } => {
+                self.llm_forbidden.insert(*message);
             }
-            Fact::Marked { mark: Mark { from, to, .. } } => Some((Some(*from), to.clone(), None)),
-            Fact::LlmReply { allowed, message: Some(message) } => {
-                if *allowed {
-                    self.llm_forbidden.remove(message);
-                } else {
-                    self.llm_forbidden.insert(*message);
-                }
-                None
+            Fact::Illustrated { message, image } => {
+                self.images.insert(*message, image.clone());
             }
-            Fact::Posted { mark: None, .. }
-            | Fact::Pinned { .. }
-            | Fact::LlmReply { message: None, .. } => None,
+            _ => {}
+        }
+        let message = event.fact.said().map(|said| said.message.id);
+        let change = match event.fact.mark() {
+            Some(Mark { from, to, .. }) => Some((Some(*from), to.clone(), message)),
+            None if event.fact.opening().is_some() => Some((None, Standing::born(event), message)),
+            None => None,
         };
         if let Some((from, to, message)) = change {
             let change = Change {

@@ -39,6 +39,7 @@ const RANGES: &[(&str, Range)] = &[
     ("storage.durability",                       Range::OneOf(&["power", "process"])),
     ("limits.requests_per_minute",               Range::Between(1, 1_000_000_000)),
     ("limits.requests_per_minute_anonymous",     Range::Between(1, 1_000_000_000)),
+    ("limits.waits_max",                         Range::Between(1, 1_000_000)),
     ("threads.queue_per_thread_max",             Range::Between(1, 65_536)),
     ("threads.idle_seconds_until_passivation",   Range::Between(1, 86_400)),
     ("threads.active_max",                       Range::Between(16, 10_000_000)),

@@ -35,7 +35,7 @@ impl Router {
     ///
     /// # Panics
     /// When two rows have the same method and path, or a path is not well formed: a mistake in the table.
-    pub(crate) fn new<S: Send + 'static>(table: &Table<S>) -> Self {
+    pub(crate) fn new<S: Clone + Send + 'static>(table: &Table<S>) -> Self {
         let mut by_path: BTreeMap<&str, Vec<(Method, usize)>> = BTreeMap::new();
         for (at, row) in table.rows().iter().enumerate().filter(|(_, row)| row.reach != Reach::Mcp)
         {

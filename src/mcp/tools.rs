@@ -69,7 +69,7 @@ impl Tools {
     /// The lists of this table.
     pub fn new<S>(table: &Table<S>, name: &str, version: &str) -> Self
     where
-        S: Send + 'static,
+        S: Clone + Send + 'static,
     {
         let listed = |core: bool| {
             let tools: Vec<Value> = table

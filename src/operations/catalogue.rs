@@ -160,7 +160,7 @@ pub fn health<S: Instance>(state: S, _: Caller, _: GetHealth) -> Ready<Health> {
     std::future::ready(Ok(state.health()))
 }
 
-impl<S: Send + 'static> Catalogue<S> {
+impl<S: Clone + Send + 'static> Catalogue<S> {
     pub(crate) fn new(table: Weak<Table<S>>) -> Self {
         Self { table }
     }
@@ -226,7 +226,7 @@ impl<S: Send + 'static> Catalogue<S> {
     }
 }
 
-fn find<'a, S: Send + 'static>(
+fn find<'a, S: Clone + Send + 'static>(
     table: &'a Table<S>,
     key: &str,
 ) -> Result<&'a Operation<S>, Refusal> {
@@ -239,7 +239,7 @@ fn find<'a, S: Send + 'static>(
     })
 }
 
-fn list<S: Send + 'static>(
+fn list<S: Clone + Send + 'static>(
     table: &Table<S>,
     caller: &Caller,
     input: &ListApiOperations,
@@ -268,7 +268,7 @@ fn list<S: Send + 'static>(
     Ok(Operations { items, next_cursor })
 }
 
-fn line<S: Send + 'static>(operation: &Operation<S>, caller: &Caller) -> Line {
+fn line<S: Clone + Send + 'static>(operation: &Operation<S>, caller: &Caller) -> Line {
     let (method, path) = route(operation);
     Line {
         key: operation.key,
@@ -290,7 +290,7 @@ pub(super) fn route<S>(operation: &Operation<S>) -> (Option<String>, Option<Stri
     }
 }
 
-fn contract<S: Send + 'static>(operation: &Operation<S>, caller: &Caller) -> Contract {
+fn contract<S: Clone + Send + 'static>(operation: &Operation<S>, caller: &Caller) -> Contract {
     let own = operation.refuses.iter().filter(|reason| !COMMON.contains(reason));
     let arguments = schema::example(&operation.input);
     let mut example = Map::new();

@@ -2,7 +2,7 @@
 
 use parley_language::limits;
 use parley_language::reason::Reason;
-use parley_language::words::{CLAIM_STATES, EvidenceKind, Kind, Right, State, VERDICTS};
+use parley_language::words::{ClaimState, EvidenceKind, Kind, Right, State, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -23,8 +23,8 @@ pub struct Manifest {
     limits: Value,
     kinds: Vec<Word>,
     states: Vec<&'static str>,
-    claim_states: [&'static str; 5],
-    verdicts: [&'static str; 3],
+    claim_states: Vec<&'static str>,
+    verdicts: Vec<&'static str>,
     evidence_kinds: [&'static str; 8],
     rights: Vec<&'static str>,
     reasons: Vec<ReasonRow>,
@@ -83,8 +83,8 @@ pub(super) fn manifest<S: Instance>(state: &S, table: &Table<S>) -> Manifest {
             })
             .collect(),
         states: State::ALL.into_iter().map(State::name).collect(),
-        claim_states: CLAIM_STATES,
-        verdicts: VERDICTS,
+        claim_states: ClaimState::ALL.into_iter().map(ClaimState::name).collect(),
+        verdicts: Verdict::ALL.into_iter().map(Verdict::name).collect(),
         evidence_kinds: EvidenceKind::NAMES,
         rights: Right::ALL.into_iter().map(Right::name).collect(),
         reasons: Reason::ALL.into_iter().map(reason_row).collect(),

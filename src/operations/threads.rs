@@ -126,9 +126,9 @@ pub async fn one(forum: Forum, _: Caller, input: GetThread) -> Result<WholeThrea
     };
     let (said, next_cursor) = input.paging.cut(view.said.len(), page)?;
     let messages = if input.flat.unwrap_or(false) {
-        said.into_iter().map(|said| MessageObject::alone(input.id, said)).collect()
+        said.into_iter().map(|said| MessageObject::of(&view, said)).collect()
     } else {
-        MessageObject::tree(input.id, said)
+        MessageObject::tree(&view, said)
     };
     Ok(WholeThread {
         thread: ThreadObject::new(&forum, Arc::clone(&view.summary)),

@@ -1,6 +1,6 @@
 //! The clients: they want things, hang up, repeat what they may repeat, and hold the house to what it told them.
 
-use parley_language::event::{Event, Fact};
+use parley_language::event::Event;
 
 use super::{Call, End, Outcome, Stage, WISHES_MAX, World};
 use crate::mistake::Mistake;
@@ -139,9 +139,6 @@ impl World {
 
 /// The reference of a message and the envelope under it.
 fn key_of(event: &Event) -> Option<(usize, u8)> {
-    let (Fact::Opened { message, .. } | Fact::Posted { message, .. }) = &event.fact else {
-        return None;
-    };
-    let key = message.client_ref.as_ref()?;
+    let key = event.fact.said()?.message.client_ref.as_ref()?;
     Some((key.text.parse().ok()?, key.digest[0]))
 }

@@ -116,7 +116,7 @@ impl World {
         self.calls[call].from = self.ledgers[thread].len();
         self.calls[call].stage = Stage::Asked;
         self.messages += 1;
-        let fresh = Fresh { message: self.messages, claims: 1 };
+        let fresh = Fresh { message: self.messages, claims: 1, attestation: 1 };
         let at = Time(self.now);
         if self.mistake == Mistake::RefuseBeforeDurable {
             let now = seat.thread().map_or(at, |thread| at.max(thread.updated_at()));

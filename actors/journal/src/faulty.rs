@@ -158,6 +158,13 @@ impl<J: Journal + ?Sized> Journal for Faulty<J> {
         self.inner.highest(series)
     }
 
+    fn positions(
+        &self,
+        records: Vec<(Stream, u64)>,
+    ) -> Waiting<'_, Result<Vec<Option<Position>>, ReadError>> {
+        self.inner.positions(records)
+    }
+
     fn after(&self, after: Position, limit: usize) -> Waiting<'_, Result<Vec<Stored>, ReadError>> {
         self.inner.after(after, limit)
     }

@@ -178,6 +178,12 @@ pub trait Journal: Send + Sync + 'static {
     /// The highest number of a series that was ever stored, 0 if none.
     fn highest(&self, series: u8) -> u64;
 
+    /// The positions of records, each named by its stream and sequence number; `None` for one that is not there.
+    fn positions(
+        &self,
+        records: Vec<(Stream, u64)>,
+    ) -> Waiting<'_, Result<Vec<Option<Position>>, ReadError>>;
+
     /// At most `limit` committed records of all streams after `after`, in the order of positions; empty at the tip.
     fn after(&self, after: Position, limit: usize) -> Waiting<'_, Result<Vec<Stored>, ReadError>>;
 

@@ -132,6 +132,21 @@ impl Journal for Memory {
         self.state().highest.get(&series).copied().unwrap_or(0)
     }
 
+    fn positions(
+        &self,
+        records: Vec<(Stream, u64)>,
+    ) -> Waiting<'_, Result<Vec<Option<Position>>, ReadError>> {
+        let state = self.state();
+        let position = |(stream, seq): (Stream, u64)| {
+            state
+                .records
+                .iter()
+                .find(|stored| stored.stream == stream && stored.seq == seq)
+                .map(|stored| stored.position)
+        };
+        ready(Ok(records.into_iter().map(position).collect()))
+    }
+
     fn after(&self, after: Position, limit: usize) -> Waiting<'_, Result<Vec<Stored>, ReadError>> {
         let state = self.state();
         let rest = state.records.get(index(after)..).unwrap_or_default();

@@ -218,6 +218,16 @@ impl Journal for SledJournal {
         self.shared.highest(series)
     }
 
+    fn positions(
+        &self,
+        records: Vec<(Stream, u64)>,
+    ) -> Waiting<'_, Result<Vec<Option<Position>>, ReadError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(blocking(shared, move |shared, trees| {
+            records.into_iter().map(|(stream, seq)| shared.position(trees, stream, seq)).collect()
+        }))
+    }
+
     fn after(&self, after: Position, limit: usize) -> Waiting<'_, Result<Vec<Stored>, ReadError>> {
         Box::pin(async move {
             let tip = *self.shared.tip.borrow();

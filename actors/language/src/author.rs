@@ -57,6 +57,11 @@ impl Speaker {
         self.author.origin == Origin::User
     }
 
+    /// Whether it may seal claims: the human or a `verify` holder (section 5).
+    pub fn may_seal(&self) -> bool {
+        self.is_human() || self.rights.has(Right::Verify)
+    }
+
     /// Whether its marks are confirmed at once: the human or a `lock` holder (section 1).
     pub fn is_confirmer(&self) -> bool {
         self.is_human() || self.rights.has(Right::Lock)

@@ -11,10 +11,11 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::author::Author;
+use crate::claim::Refutation;
 use crate::envelope::Evidence;
-use crate::id::{ClaimId, MessageId, Statement};
+use crate::id::{AttestationId, ClaimId, ImageId, MessageId, Statement, ThreadId};
 use crate::time::Time;
-use crate::words::{Kind, Origin, State};
+use crate::words::{ImageType, Kind, Origin, State, Verdict};
 
 /// One fact of a thread's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +64,145 @@ pub enum Fact {
         /// To this message only; to the whole thread if absent.
         message: Option<MessageId>,
     },
+    /// A message was said that names what it refutes; on a board it opened the thread.
+    Refuted {
+        /// The board's number, if it opened the thread.
+        board: Option<u64>,
+        /// The message.
+        message: Arc<Message>,
+        /// The message it answers; absent for an opening.
+        answers: Option<MessageId>,
+        /// Whether its author may seal: then it overturns a seal (section 5).
+        seals: bool,
+    },
+    /// A claim of this thread was attested.
+    Attested {
+        /// The claim.
+        claim: ClaimId,
+        /// What was said of it.
+        attestation: Arc<Attestation>,
+        /// Whether its author may seal.
+        seals: bool,
+    },
+    /// A claim of this thread was sealed: verified by somebody who may.
+    Sealed {
+        /// The claim.
+        claim: ClaimId,
+    },
+    /// A message of another thread had an effect on claims of this one. Its author is the message's.
+    Reached {
+        /// The message.
+        message: MessageId,
+        /// Its thread.
+        thread: ThreadId,
+        /// Claims of this thread that it refutes.
+        refutes: Vec<ClaimId>,
+        /// Refutations of claims of this thread that it refutes.
+        overturns: Vec<Refutation>,
+        /// Claims of this thread that it replaces, each with the claim that stands instead.
+        supersedes: Vec<(ClaimId, ClaimId)>,
+        /// Whether its author may seal.
+        seals: bool,
+    },
+    /// A message got an image.
+    Illustrated {
+        /// The message.
+        message: MessageId,
+        /// The image; its bytes are kept apart.
+        image: Image,
+    },
+}
+
+/// What a fact says, if it says something.
+#[derive(Debug, Clone, Copy)]
+pub struct Saying<'a> {
+    /// The message.
+    pub message: &'a Arc<Message>,
+    /// The board's number, if it opened the thread.
+    pub board: Option<u64>,
+    /// The message it answers; absent for an opening.
+    pub answers: Option<MessageId>,
+    /// The mark it made.
+    pub mark: Option<&'a Mark>,
+    /// Whether what it refutes is refuted by somebody who may seal.
+    pub seals: bool,
+}
+
+impl Fact {
+    /// The message it brings, if it brings one.
+    pub fn said(&self) -> Option<Saying<'_>> {
+        match self {
+            Self::Opened { board, message } => Some(Saying {
+                message,
+                board: Some(*board),
+                answers: None,
+                mark: None,
+                seals: false,
+            }),
+            Self::Posted { message, answers, mark } => Some(Saying {
+                message,
+                board: None,
+                answers: Some(*answers),
+                mark: mark.as_ref(),
+                seals: false,
+            }),
+            Self::Refuted { board, message, answers, seals } => Some(Saying {
+                message,
+                board: *board,
+                answers: *answers,
+                mark: None,
+                seals: *seals,
+            }),
+            Self::Marked { .. }
+            | Self::Pinned { .. }
+            | Self::LlmReply { .. }
+            | Self::Attested { .. }
+            | Self::Sealed { .. }
+            | Self::Reached { .. }
+            | Self::Illustrated { .. } => None,
+        }
+    }
+
+    /// The opening it is, if it opens a thread.
+    pub fn opening(&self) -> Option<(u64, &Arc<Message>)> {
+        self.said().and_then(|said| Some((said.board?, said.message)))
+    }
+
+    /// The mark it makes, with a message or without.
+    pub fn mark(&self) -> Option<&Mark> {
+        match self {
+            Self::Marked { mark } => Some(mark),
+            other => other.said().and_then(|said| said.mark),
+        }
+    }
+}
+
+/// What somebody said of a claim. Immutable; a newer one of the same line replaces it in the count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attestation {
+    /// Its id.
+    pub id: AttestationId,
+    /// What it says.
+    pub verdict: Verdict,
+    /// What supports it.
+    pub evidence: Vec<Evidence>,
+    /// A remark.
+    pub note: Option<String>,
+}
+
+/// An uploaded image, without its bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Its id.
+    pub id: ImageId,
+    /// What its content says it is.
+    pub kind: ImageType,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its width in pixels.
+    pub width: u32,
+    /// Its height in pixels.
+    pub height: u32,
 }
 
 /// A message as it was said. Immutable.

@@ -24,6 +24,12 @@ pub enum Messages {}
 /// The series of claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Claims {}
+/// The series of attestations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Attestations {}
+/// The series of images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Images {}
 /// The series of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tokens {}
@@ -39,6 +45,14 @@ impl Series for Messages {
 impl Series for Claims {
     const PREFIX: &'static str = "cl";
     const NOUN: &'static str = "claim";
+}
+impl Series for Attestations {
+    const PREFIX: &'static str = "at";
+    const NOUN: &'static str = "attestation";
+}
+impl Series for Images {
+    const PREFIX: &'static str = "img";
+    const NOUN: &'static str = "image";
 }
 impl Series for Tokens {
     const PREFIX: &'static str = "tok";
@@ -58,6 +72,10 @@ pub type ThreadId = Id<Threads>;
 pub type MessageId = Id<Messages>;
 /// `cl_4`
 pub type ClaimId = Id<Claims>;
+/// `at_9`
+pub type AttestationId = Id<Attestations>;
+/// `img_2`
+pub type ImageId = Id<Images>;
 /// `tok_3`
 pub type TokenId = Id<Tokens>;
 

@@ -5,36 +5,28 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::author::Author;
-use crate::event::{Event, Fact};
+use crate::event::{Event, Fact, Mark};
 use crate::id::{MessageId, ThreadId};
 use crate::thread::{Due, Summary, Thread};
 use crate::words::{Origin, State};
 
-/// P-2: nothing follows a confirmed close but a reopen or the human's word on AI replies.
+/// P-2: nothing follows a confirmed close but a reopen or the human's word on AI replies: no message, mark, pin,
+/// attestation, seal, effect of another thread or image.
 ///
 /// # Errors
 /// Says which event.
 pub fn nothing_after_a_confirmed_close(log: &[Event]) -> Result<(), String> {
     let mut locked = false;
     for (at, event) in log.iter().enumerate() {
-        match &event.fact {
-            Fact::Marked { mark } => {
-                if locked && mark.to.state != State::Open {
-                    return Err(format!("event {at} marks a locked thread"));
-                }
-                locked = mark.to.locked;
+        match (&event.fact, event.fact.mark()) {
+            (Fact::LlmReply { .. }, _) => {}
+            (Fact::Marked { .. }, Some(mark)) if mark.to.state == State::Open => {}
+            (fact, _) if locked => {
+                return Err(format!("event {at} changes a locked thread: {fact:?}"));
             }
-            Fact::Posted { mark, .. } => {
-                if locked {
-                    return Err(format!("event {at} posts to a locked thread"));
-                }
-                locked = mark.as_ref().is_some_and(|mark| mark.to.locked);
-            }
-            Fact::Pinned { .. } if locked => {
-                return Err(format!("event {at} pins a locked thread"));
-            }
-            Fact::Opened { .. } | Fact::Pinned { .. } | Fact::LlmReply { .. } => {}
+            _ => {}
         }
+        locked = event.fact.mark().map_or(locked, |mark| mark.to.locked);
     }
     Ok(())
 }
@@ -77,15 +69,9 @@ pub fn forward_only(log: &[Event]) -> Result<(), String> {
     const MAIN: [State; 4] = [State::Open, State::Answered, State::Decided, State::Closed];
     let rank = |state: State| MAIN.iter().position(|main| *main == state);
     for (at, event) in log.iter().enumerate() {
-        let mark = match &event.fact {
-            Fact::Posted { mark: Some(mark), .. } => mark,
-            Fact::Marked { mark } if mark.to.state != State::Open && !mark.reverted => mark,
-            Fact::Opened { .. }
-            | Fact::Posted { .. }
-            | Fact::Marked { .. }
-            | Fact::Pinned { .. }
-            | Fact::LlmReply { .. } => continue,
-        };
+        let said = event.fact.said().is_some();
+        let back = |mark: &&Mark| said || (mark.to.state != State::Open && !mark.reverted);
+        let Some(mark) = event.fact.mark().filter(back) else { continue };
         let forward = match (rank(mark.from), rank(mark.to.state)) {
             (Some(from), Some(to)) => from <= to,
             (Some(_), None) => true,
@@ -108,21 +94,14 @@ pub fn forward_only(log: &[Event]) -> Result<(), String> {
 /// Says which event.
 pub fn nobody_answers_itself(log: &[Event]) -> Result<(), String> {
     let author_of = |id: MessageId| -> Option<&Author> {
-        log.iter().find_map(|event| match &event.fact {
-            Fact::Opened { message, .. } | Fact::Posted { message, .. } if message.id == id => {
-                Some(&event.by)
-            }
-            Fact::Opened { .. }
-            | Fact::Posted { .. }
-            | Fact::Marked { .. }
-            | Fact::Pinned { .. }
-            | Fact::LlmReply { .. } => None,
-        })
+        log.iter()
+            .find(|event| event.fact.said().is_some_and(|said| said.message.id == id))
+            .map(|event| &event.by)
     };
     for (at, event) in log.iter().enumerate() {
-        if let Fact::Posted { answers, .. } = &event.fact
+        if let Some(answers) = event.fact.said().and_then(|said| said.answers)
             && event.by.origin == Origin::Llm
-            && author_of(*answers) == Some(&event.by)
+            && author_of(answers) == Some(&event.by)
         {
             return Err(format!("event {at} answers its own author"));
         }

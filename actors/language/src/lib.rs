@@ -6,12 +6,13 @@
 //!
 //! Read in this order: [`reason`] (every way to say no), [`limits`] (every number), [`words`] and [`id`] (the
 //! vocabulary), [`envelope`] (what is sent), [`event`] (what is kept), [`thread`] (the state machine: decide and
-//! apply), [`desk`] (boards and tokens), [`invariant`] (what must always hold).
+//! apply), [`claim`] (the dialectic), [`desk`] (boards and tokens), [`invariant`] (what must always hold).
 #![no_std]
 
 extern crate alloc;
 
 pub mod author;
+pub mod claim;
 pub mod desk;
 pub mod envelope;
 pub mod event;
@@ -26,6 +27,6 @@ pub mod words;
 mod text;
 
 pub use author::{Author, Rights, Speaker};
-pub use id::{BoardId, ClaimId, MessageId, ThreadId};
+pub use id::{AttestationId, BoardId, ClaimId, ImageId, MessageId, ThreadId};
 pub use reason::{Reason, Refusal};
 pub use time::Time;

@@ -331,6 +331,13 @@ impl Refusal {
         self
     }
 
+    /// The same about this field, unless it names one.
+    #[must_use]
+    pub fn with_field(mut self, field: String) -> Self {
+        self.details.get_or_insert_default().field.get_or_insert(field);
+        self
+    }
+
     /// The same with a call that helps.
     #[must_use]
     pub fn then(mut self, operation: &'static str, arguments: Vec<(&'static str, String)>) -> Self {

@@ -1,11 +1,12 @@
 //! The thread's state machine (section 4): [`Thread::decide`] says yes or no and changes nothing, [`Thread::apply`]
 //! changes the state and cannot fail. Neither knows who called, neither has a clock.
 //!
-//! Precedence of refusals inside a thread (13.1): existence (`parent_not_found`, `not_found`), then state and
+//! Precedence of refusals inside a thread (13.1): existence (`parent_not_found`, `claim_not_found`, `not_found`), then state and
 //! authority in the order `thread_closed`, `llm_reply_forbidden`, `thread_authority_missing`, `state_invalid` or
-//! `nothing_to_confirm`, then meaning: `self_reply`, `evidence_required`.
+//! `nothing_to_confirm`, then meaning: `self_reply`, `evidence_required`, `claim_superseded`, `conflict`, `forbidden`.
 
 mod act;
+mod attest;
 mod decide;
 mod owed;
 
@@ -16,9 +17,11 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 pub use act::{Act, Fresh, SideState};
+pub use attest::{current, illustrable};
 pub use decide::Decision;
 
 use crate::author::Author;
+use crate::claim::Book;
 use crate::event::{Event, Fact, Mark, Message, Standing};
 use crate::id::{MessageId, ThreadId};
 use crate::limits;
@@ -33,6 +36,8 @@ struct Said {
     by: Author,
     /// Closed for AI by the human.
     llm_forbidden: bool,
+    /// It has an address or an image.
+    shows: bool,
 }
 
 /// An awaiting act that nobody else has answered (section 4, `open_acts`).
@@ -48,6 +53,9 @@ pub struct OpenAct {
     pub asks: Arc<str>,
     /// The line whose turn it is; absent for anyone (13.4).
     pub due: Option<Arc<str>>,
+    /// Which event of the thread made it open, counted from 0: its own, or a reopen or revert that brought it back.
+    /// What an inbox calls new is measured by it (13.10).
+    pub since: u64,
 }
 
 /// Everything a list shows of a thread (section 11, `thread`), without its messages.
@@ -128,7 +136,9 @@ pub struct Thread {
     settled: usize,
     pinned: bool,
     llm_reply: bool,
-    claims: u64,
+    book: Book,
+    /// How many events it rests on.
+    events: u64,
 }
 
 impl Thread {
@@ -137,13 +147,13 @@ impl Thread {
     /// # Panics
     /// If the event is of another kind: a log begins with its opening, and the journal keeps order (J1).
     pub fn open(id: ThreadId, event: &Event) -> Self {
-        let Fact::Opened { board, message } = &event.fact else {
+        let Some((board, message)) = event.fact.opening() else {
             panic!("the first record of {id} does not open it");
         };
         let standing = Standing::born(event);
         let mut thread = Self {
             id,
-            board: *board,
+            board,
             kind: message.kind,
             title: first_line(&message.body, limits::TITLE).into(),
             creator: Arc::clone(&event.by.line),
@@ -158,9 +168,12 @@ impl Thread {
             settled: 0,
             pinned: false,
             llm_reply: true,
-            claims: 0,
+            book: Book::default(),
+            events: 0,
         };
         thread.say(&event.by, message, None);
+        thread.book.apply(event);
+        thread.events = 1;
         thread
     }
 
@@ -178,25 +191,51 @@ impl Thread {
     pub fn apply(&mut self, event: &Event) {
         self.updated_at = event.at;
         match &event.fact {
-            Fact::Opened { .. } => unreachable!("a thread is opened once, by its first record"),
-            Fact::Posted { message, answers, mark } => {
-                self.say(&event.by, message, Some(*answers));
-                if let Some(mark) = mark {
-                    self.mark(mark);
-                }
-                if self.standing.confirmed_at.is_some() {
-                    self.confirmed.1 = self.settled;
-                    self.answered.clear();
-                }
+            Fact::Opened { .. } | Fact::Refuted { board: Some(_), .. } => {
+                unreachable!("a thread is opened once, by its first record")
             }
-            Fact::Marked { mark } => self.mark(mark),
+            Fact::Posted { .. } | Fact::Refuted { board: None, .. } => self.post_said(event),
+            Fact::Marked { mark } => self.mark_alone(mark),
             Fact::Pinned { pinned } => self.pinned = *pinned,
             Fact::LlmReply { allowed, message: None } => self.llm_reply = *allowed,
             Fact::LlmReply { allowed, message: Some(message) } => {
-                let place = self.place(*message).expect("decide saw the message in this thread");
-                self.said[place].llm_forbidden = !allowed;
+                self.known(*message).llm_forbidden = !allowed;
+            }
+            Fact::Illustrated { message, .. } => self.known(*message).shows = true,
+            Fact::Attested { .. } | Fact::Sealed { .. } | Fact::Reached { .. } => {}
+        }
+        self.book.apply(event);
+        self.events += 1;
+    }
+
+    fn post_said(&mut self, event: &Event) {
+        let said = event.fact.said().expect("a post says something");
+        self.say(&event.by, said.message, said.answers);
+        if let Some(mark) = said.mark {
+            self.mark(mark);
+        }
+        if self.standing.confirmed_at.is_some() {
+            self.confirmed.1 = self.settled;
+            self.answered.clear();
+        }
+    }
+
+    /// A mark without a message, which may bring debts back: they are new then (13.10).
+    fn mark_alone(&mut self, mark: &Mark) {
+        let open: Vec<MessageId> = self.open_acts().map(|act| act.message).collect();
+        self.mark(mark);
+        let (live, settled, since) = (self.standing.state.is_live(), self.settled, self.events);
+        for (place, act) in &mut self.unanswered {
+            let is_open = live && *place >= settled;
+            if is_open && open.binary_search(&act.message).is_err() {
+                act.since = since;
             }
         }
+    }
+
+    fn known(&mut self, message: MessageId) -> &mut Said {
+        let place = self.place(message).expect("decide saw the message in this thread");
+        &mut self.said[place]
     }
 
     fn mark(&mut self, mark: &Mark) {
@@ -232,8 +271,8 @@ impl Thread {
             let open = self.owe(by, message);
             self.unanswered.push((place, open));
         }
-        self.said.push(Said { id: message.id, by: by.clone(), llm_forbidden: false });
-        self.claims += message.claims.len() as u64;
+        let (id, shows) = (message.id, message.url.is_some());
+        self.said.push(Said { id, by: by.clone(), llm_forbidden: false, shows });
     }
 
     fn place(&self, message: MessageId) -> Option<usize> {
@@ -254,6 +293,16 @@ impl Thread {
     /// When it last changed: the floor for the time of its next event.
     pub fn updated_at(&self) -> Time {
         self.updated_at
+    }
+
+    /// How many events it rests on.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Its claims.
+    pub fn book(&self) -> &Book {
+        &self.book
     }
 
     /// How many messages it has.
@@ -287,7 +336,7 @@ impl Thread {
             created_at: self.created_at,
             updated_at: self.updated_at,
             messages: self.said.len() as u64,
-            claims: self.claims,
+            claims: self.book.len() as u64,
         }
     }
 }

@@ -241,8 +241,96 @@ impl EvidenceKind {
         ["url", "hash", "artifact", "commit", "log", "reproducer", "note", "other"];
 }
 
-/// The states of a claim (section 5), as the manifest lists them.
-pub const CLAIM_STATES: [&str; 5] =
-    ["unverified", "supported", "verified", "refuted", "superseded"];
-/// The verdicts of an attestation (section 5).
-pub const VERDICTS: [&str; 3] = ["supports", "refutes", "inconclusive"];
+/// Where a claim stands (section 5).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ClaimState {
+    /// Nothing that counts was said about it.
+    Unverified,
+    /// Another line supports it, and no refutation stands.
+    Supported,
+    /// The human or a `verify` token sealed it.
+    Verified,
+    /// A refutation with evidence stands.
+    Refuted,
+    /// Its own author replaced it.
+    Superseded,
+}
+
+impl ClaimState {
+    /// All five, in the order of the contract.
+    pub const ALL: [Self; 5] =
+        [Self::Unverified, Self::Supported, Self::Verified, Self::Refuted, Self::Superseded];
+
+    /// The word on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unverified => "unverified",
+            Self::Supported => "supported",
+            Self::Verified => "verified",
+            Self::Refuted => "refuted",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+/// What an attestation says of a claim (section 5).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Verdict {
+    /// It holds.
+    Supports,
+    /// It does not hold; needs evidence.
+    Refutes,
+    /// Neither can be shown.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// All three, in the order of the contract.
+    pub const ALL: [Self; 3] = [Self::Supports, Self::Refutes, Self::Inconclusive];
+
+    /// The word on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Supports => "supports",
+            Self::Refutes => "refutes",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// The types of an image (section 2, `post_messages_id_image`), as the content says and never the name.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ImageType {
+    /// PNG.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// WebP.
+    Webp,
+    /// GIF.
+    Gif,
+}
+
+impl ImageType {
+    /// Its media type.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Webp => "image/webp",
+            Self::Gif => "image/gif",
+        }
+    }
+}

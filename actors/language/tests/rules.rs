@@ -24,10 +24,11 @@ use parley_language::Reason;
 use table::{Outcome, Row};
 
 /// Every reason that the language itself gives, in the order in which they win over each other.
-const REASONS: [Reason; 12] = [
+const REASONS: [Reason; 15] = [
     Reason::InvalidBody,
     Reason::ThreadNotFound,
     Reason::ParentNotFound,
+    Reason::ClaimNotFound,
     Reason::NotFound,
     Reason::ThreadClosed,
     Reason::LlmReplyForbidden,
@@ -36,14 +37,16 @@ const REASONS: [Reason; 12] = [
     Reason::NothingToConfirm,
     Reason::SelfReply,
     Reason::EvidenceRequired,
+    Reason::ClaimSuperseded,
     Reason::Conflict,
+    Reason::Forbidden,
 ];
 
 /// Every rule under which the language calls a body invalid. Those of the shape are words of JSON Schema.
 const RULES: [&str; 5] = ["empty", "http_url", "nul", "only_with_refute", "slug"];
 
 /// Neighbours in the order of refusals (13.1) that one act can run into together.
-const PRECEDENCE: [(Reason, Reason); 12] = [
+const PRECEDENCE: [(Reason, Reason); 18] = [
     (Reason::InvalidBody, Reason::ThreadNotFound),
     (Reason::ThreadNotFound, Reason::ParentNotFound),
     (Reason::ParentNotFound, Reason::ThreadClosed),
@@ -56,6 +59,12 @@ const PRECEDENCE: [(Reason, Reason); 12] = [
     (Reason::ThreadAuthorityMissing, Reason::SelfReply),
     (Reason::StateInvalid, Reason::SelfReply),
     (Reason::SelfReply, Reason::EvidenceRequired),
+    (Reason::ClaimNotFound, Reason::ThreadClosed),
+    (Reason::ThreadClosed, Reason::EvidenceRequired),
+    (Reason::LlmReplyForbidden, Reason::EvidenceRequired),
+    (Reason::EvidenceRequired, Reason::ClaimSuperseded),
+    (Reason::ThreadClosed, Reason::ClaimSuperseded),
+    (Reason::Conflict, Reason::Forbidden),
 ];
 
 /// The one helper: every row of every table gives what it says. Hands back the rows and what they gave.
@@ -115,6 +124,8 @@ fn the_source_gives_no_other_reason_or_rule() {
         "desk.rs",
         "thread.rs",
         "thread/act.rs",
+        "thread/attest.rs",
+        "claim.rs",
         "thread/decide.rs",
         "thread/owed.rs",
     ] {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parley_language::author::{Author, Rights, Speaker};
 use parley_language::envelope::Draft;
-use parley_language::event::{Event, Fact, Mark, Message};
+use parley_language::event::{Event, Mark, Message};
 use parley_language::invariant;
 use parley_language::thread::{Act, Due, Fresh, SideState, Thread};
 use parley_language::words::{Kind, Origin, Right, State};
@@ -209,18 +209,11 @@ fn is_reverted(log: &[Event], act: usize) -> bool {
 }
 
 fn message(event: &Event) -> Option<&Message> {
-    match &event.fact {
-        Fact::Opened { message, .. } | Fact::Posted { message, .. } => Some(message),
-        Fact::Marked { .. } | Fact::Pinned { .. } | Fact::LlmReply { .. } => None,
-    }
+    event.fact.said().map(|said| &**said.message)
 }
 
 fn mark(event: &Event) -> Option<&Mark> {
-    match &event.fact {
-        Fact::Posted { mark, .. } => mark.as_ref(),
-        Fact::Marked { mark } => Some(mark),
-        Fact::Opened { .. } | Fact::Pinned { .. } | Fact::LlmReply { .. } => None,
-    }
+    event.fact.mark()
 }
 
 fn alphabet() -> Vec<(Speaker, Act)> {
@@ -260,7 +253,7 @@ fn draft(kind: Kind, parent: Option<MessageId>) -> Draft {
 }
 
 fn fresh(log: &[Event]) -> Fresh {
-    Fresh { message: log.len() as u64 + 1, claims: 1 }
+    Fresh { message: log.len() as u64 + 1, claims: 1, attestation: 1 }
 }
 
 fn ann() -> Speaker {

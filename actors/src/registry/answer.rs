@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parley_journal::AppendError;
 use parley_language::reason::Details;
-use parley_language::{Reason, Refusal, ThreadId};
+use parley_language::{MessageId, Reason, Refusal, ThreadId};
 
 use super::now;
 use crate::thread::Outcome;
@@ -16,6 +17,10 @@ pub(super) fn not_found(thread: ThreadId) -> Refusal {
     .then("get_threads", vec![])
 }
 
+pub(super) fn not_found_message(message: MessageId) -> Refusal {
+    Refusal::new(Reason::NotFound, format!("there is no {message}; read its thread"))
+}
+
 pub(super) fn no(outcome: Outcome) -> Refusal {
     match outcome {
         Outcome::Refused(refusal) => refusal,
@@ -23,6 +28,16 @@ pub(super) fn no(outcome: Outcome) -> Refusal {
         Outcome::Unknown(why) => unknown(&why),
         Outcome::Made { .. } | Outcome::Unchanged { .. } | Outcome::Duplicate { .. } => {
             unknown("an answer to another question")
+        }
+    }
+}
+
+/// What is said of an append that was not acknowledged.
+pub(super) fn stored(error: AppendError) -> Refusal {
+    match error {
+        AppendError::Unknown(why) => unknown(&why),
+        AppendError::Conflict { .. } | AppendError::Duplicate { .. } | AppendError::Refused(_) => {
+            unavailable(&error.to_string())
         }
     }
 }

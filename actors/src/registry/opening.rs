@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use actix::Actor;
 use parley_journal::{Journal, Position, ReadError, Stored};
 use parley_language::ThreadId;
-use parley_language::event::{Event, Fact};
+use parley_language::event::Event;
 use tokio::sync::Semaphore;
 
 use super::{Inner, Place};
@@ -22,12 +22,13 @@ impl Inner {
 
     pub(super) async fn start(&self, thread: ThreadId, log: Log) -> Result<Place, ReadError> {
         // Behind all appends in flight for this thread (J5): a replacement cannot overtake its predecessor.
-        let (seat, view) = match log {
+        let (seat, view, positions) = match log {
             Log::Stored => open_seat(&*self.journal, thread).await?,
-            Log::None => (Seat::open(thread, &[]), None),
+            Log::None => (Seat::open(thread, &[]), None, Vec::new()),
         };
-        if let Some(view) = &view {
-            self.directory.publish(&view.summary);
+        if let (Some(view), Some(upto)) = (&view, positions.last()) {
+            let position = |seq| positions.get(usize::try_from(seq).ok()?).copied();
+            self.directory.publish(&view.summary, *upto, position);
         }
         let queue = self.settings.queue_per_thread_max;
         let (actor, shelf) = ThreadActor::new(
@@ -57,21 +58,24 @@ impl Place {
     }
 }
 
+/// A seat, the picture after its log, and the positions of the log.
+pub(super) type Opened = (Seat<Reply>, Option<View>, Vec<Position>);
+
 pub(super) async fn open_seat(
     journal: &dyn Journal,
     thread: ThreadId,
-) -> Result<(Seat<Reply>, Option<View>), ReadError> {
+) -> Result<Opened, ReadError> {
     const INLINE_MAX: usize = 64;
     let log = journal.read(record::stream(thread), 0).await?;
     let is_short = log.len() <= INLINE_MAX;
-    let replay = move || -> Result<(Seat<Reply>, Option<View>), ReadError> {
+    let replay = move || -> Result<Opened, ReadError> {
         let (positions, events) = decode_log(&log)?;
         let seat = Seat::open(thread, &events);
         let view = seat.thread().map(|state| {
-            let log = positions.into_iter().zip(events.into_iter().map(Arc::new));
+            let log = positions.iter().copied().zip(events.into_iter().map(Arc::new));
             View::replay(&Arc::new(state.summary()), log)
         });
-        Ok((seat, view))
+        Ok((seat, view, positions))
     };
     if is_short {
         return replay();
@@ -91,7 +95,7 @@ pub(super) fn decode_log(log: &[Stored]) -> Result<(Vec<Position>, Vec<Event>), 
         }
         let event: Event = record::decode(&stored.body)
             .map_err(|error| ReadError(format!("{:?}: {error}", stored.stream)))?;
-        if (expected == 0) != matches!(event.fact, Fact::Opened { .. }) {
+        if (expected == 0) != event.fact.opening().is_some() {
             return Err(ReadError(format!("{:?} does not begin with its opening", stored.stream)));
         }
         events.push(event);

@@ -6,19 +6,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use parley_journal::{Numbered, Reference};
+use parley_journal::Reference;
 use parley_language::desk::Board;
 use parley_language::envelope::Draft;
-use parley_language::event::ClientRef;
-use parley_language::id::Statement;
+use parley_language::event::{ClientRef, Event};
 use parley_language::reason::Details;
 use parley_language::thread::{Act, Fresh, Thread};
-use parley_language::words::Kind;
 use parley_language::{Author, Reason, Refusal, Speaker, ThreadId};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 use super::answer::{no, unavailable, unknown};
+use super::courier::reaches;
 use super::opening::decode_log;
 use super::{Posted, Registry, now};
 use crate::record;
@@ -63,7 +62,7 @@ impl Registry {
         client_ref: Option<String>,
     ) -> Result<Posted, Refusal> {
         let Some(text) = client_ref else {
-            self.statements_exist(&draft).await?;
+            self.statements_exist(target.thread(), &speaker, &draft).await?;
             return self.say(target, speaker, draft, None).await;
         };
         // In a task of its own: a caller that hangs up and asks again waits behind its first try, whatever became of
@@ -92,7 +91,7 @@ impl Registry {
             .await
             .map_err(|error| unavailable(&error.to_string()))?;
         let Some((stream, seq)) = found else {
-            self.statements_exist(&draft).await?;
+            self.statements_exist(target.thread(), &speaker, &draft).await?;
             return self
                 .say(target, speaker, draft, Some((ClientRef { text, digest }, reference)))
                 .await;
@@ -131,6 +130,8 @@ impl Registry {
         };
         match self.ask(thread, speaker, act, reference).await? {
             Outcome::Made { event, summary } => {
+                self.note_use(&event.by);
+                self.deliver_now(thread, &event).await;
                 let said = Said::of(&event).expect("posting makes a message");
                 Ok(Posted { said, summary, replayed: false })
             }
@@ -139,6 +140,15 @@ impl Registry {
                 self.replay(ThreadId::new(stream.number), seq).await
             }
             other => Err(no(other)),
+        }
+    }
+
+    /// What the message does elsewhere is done when its author is answered. Where that fails the courier does it later:
+    /// the message is said, and nothing else may be answered.
+    async fn deliver_now(&self, thread: ThreadId, event: &Event) {
+        let Some(said) = event.fact.said().filter(reaches) else { return };
+        if let Err(refusal) = self.deliver(thread, &event.by, said).await {
+            tracing::warn!(%thread, error = refusal.error, "an effect on another thread is late");
         }
     }
 
@@ -167,75 +177,6 @@ impl Registry {
             .ok_or_else(|| unknown("a reference names a record without a message"))?;
         Ok(Posted { said, summary: Arc::new(state.summary()), replayed: true })
     }
-
-    /// Whether everything the draft relates to exists. Existence never ends, so it may be asked before the decision.
-    async fn statements_exist(&self, draft: &Draft) -> Result<(), Refusal> {
-        self.refuted_exist(draft).await?;
-        for (at, statement) in draft.relates_to.iter().enumerate() {
-            let numbered = |series, number| self.0.journal.locate(Numbered { series, number });
-            let found = match statement {
-                Statement::Thread(id) => Ok(self.0.directory.line(*id).map(|line| line.id.number)),
-                Statement::Message(id) => numbered(record::MESSAGE_NUMBERS, id.number).await,
-                Statement::Claim(id) => numbered(record::CLAIM_NUMBERS, id.number).await,
-            };
-            if found.map_err(|error| unavailable(&error.to_string()))?.is_none() {
-                let error =
-                    format!("{statement} does not exist; name statements that do, or leave it out");
-                let details =
-                    Details { field: Some(format!("relates_to[{at}]")), ..Details::default() };
-                return Err(Refusal::new(Reason::NotFound, error).with(details));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether everything the draft refutes exists and can be refuted: a claim, or a message that refutes. A claim of
-    /// a locked thread stands until that is reopened (13.7).
-    async fn refuted_exist(&self, draft: &Draft) -> Result<(), Refusal> {
-        for (at, target) in draft.refutes.iter().enumerate() {
-            let field = || Details { field: Some(format!("refutes[{at}]")), ..Details::default() };
-            let unreadable = |error: parley_journal::ReadError| unavailable(&error.to_string());
-            let missing = |reason, what: &str| {
-                Refusal::new(
-                    reason,
-                    format!("{target} {what}; name what exists and can be refuted"),
-                )
-                .with(field())
-            };
-            let (reason, numbered) = match Statement::parse(target) {
-                Some(Statement::Claim(id)) => (
-                    Reason::ClaimNotFound,
-                    Numbered { series: record::CLAIM_NUMBERS, number: id.number },
-                ),
-                Some(Statement::Message(id)) => (
-                    Reason::NotFound,
-                    Numbered { series: record::MESSAGE_NUMBERS, number: id.number },
-                ),
-                Some(Statement::Thread(_)) | None => {
-                    return Err(missing(Reason::NotFound, "does not exist"));
-                }
-            };
-            let thread = self.0.journal.locate(numbered).await.map_err(unreadable)?;
-            let thread = ThreadId::new(thread.ok_or_else(|| missing(reason, "does not exist"))?);
-            let view = self.view(thread).await?;
-            if reason == Reason::NotFound {
-                let refutes = |said: &Said| {
-                    said.message().id.number == numbered.number
-                        && said.message().kind == Kind::Refute
-                };
-                if !view.said.iter().any(refutes) {
-                    return Err(missing(reason, "refutes nothing"));
-                }
-            }
-            if view.summary.standing.locked {
-                let error = format!(
-                    "{target} stands in {thread}, which is closed; reopen it first (creator, `lock` or the human)"
-                );
-                return Err(Refusal::new(Reason::ThreadClosed, error).with(field()));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A reserved reference. Others with the same one wait until this act's outcome is known.
@@ -263,6 +204,16 @@ enum Target {
     Board(u64),
     /// To a thread.
     Thread(ThreadId),
+}
+
+impl Target {
+    /// The thread it goes to, if that exists.
+    fn thread(self) -> Option<ThreadId> {
+        match self {
+            Self::Board(_) => None,
+            Self::Thread(thread) => Some(thread),
+        }
+    }
 }
 
 fn reference_of(author: &Author, text: &str) -> Reference {

@@ -178,6 +178,22 @@ impl Shared {
         Ok(found)
     }
 
+    /// The position of one record.
+    pub(super) fn position(
+        &self,
+        trees: &Trees,
+        stream: Stream,
+        seq: u64,
+    ) -> Result<Option<Position>, ReadError> {
+        // Memory first, as in `stream`.
+        let (until, recent) = read(&self.generations).places(stream, seq);
+        let place = match until {
+            Some(first) if seq >= first => recent.first().copied(),
+            _ => trees.places(stream, seq, Some(seq + 1))?.first().copied(),
+        };
+        Ok(place.map(|place| place.position))
+    }
+
     /// Committed records after a position, from disk.
     pub(super) fn after(
         trees: &Trees,

@@ -1,9 +1,13 @@
 //! What can be asked of a thread.
 
-use crate::envelope::Draft;
-use crate::event::ClientRef;
-use crate::id::MessageId;
-use crate::words::State;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::claim::Refutation;
+use crate::envelope::{Draft, Evidence};
+use crate::event::{ClientRef, Image};
+use crate::id::{ClaimId, MessageId, ThreadId};
+use crate::words::{State, Verdict};
 
 /// A side state: an endpoint beside the main line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,6 +79,41 @@ pub enum Act {
         /// The message; the whole thread if absent.
         message: Option<MessageId>,
     },
+    /// Say what one holds of a claim of it.
+    Attest {
+        /// The claim.
+        claim: ClaimId,
+        /// What is said.
+        verdict: Verdict,
+        /// What supports it.
+        evidence: Vec<Evidence>,
+        /// A remark.
+        note: Option<String>,
+    },
+    /// Seal a claim of it.
+    Seal(ClaimId),
+    /// Let a durable message of another thread take effect on claims of this one.
+    Reach {
+        /// The message.
+        message: MessageId,
+        /// Its thread.
+        thread: ThreadId,
+        /// Claims of this thread that it refutes.
+        refutes: Vec<ClaimId>,
+        /// Refutations of claims of this thread that it refutes.
+        overturns: Vec<Refutation>,
+        /// Claims of this thread that it replaces, each with the claim that stands instead.
+        supersedes: Vec<(ClaimId, ClaimId)>,
+        /// Whether its author may seal.
+        seals: bool,
+    },
+    /// Give a message of it an image whose bytes are stored.
+    Illustrate {
+        /// The message.
+        message: MessageId,
+        /// The image.
+        image: Image,
+    },
 }
 
 /// Numbers that nobody has, for what the act brings into the world.
@@ -84,4 +123,6 @@ pub struct Fresh {
     pub message: u64,
     /// For the first of its claims; the others count on from it.
     pub claims: u64,
+    /// For the attestation.
+    pub attestation: u64,
 }

@@ -8,8 +8,8 @@ use alloc::vec;
 use super::{Act, Fresh, Said, SideState, Thread};
 use crate::author::Speaker;
 use crate::envelope::{Draft, evidence_present};
-use crate::event::{Claim, ClientRef, Event, Fact, Mark, Message, Standing};
-use crate::id::{ClaimId, MessageId};
+use crate::event::{Attestation, Claim, ClientRef, Event, Fact, Mark, Message, Standing};
+use crate::id::{AttestationId, ClaimId, MessageId};
 use crate::reason::{Details, Reason, Refusal};
 use crate::time::Time;
 use crate::words::{Kind, State};
@@ -34,7 +34,12 @@ pub(super) fn opening(
     }
     evidence_present(&draft)?;
     let message = Arc::new(message(draft, client_ref, fresh));
-    Ok(Some(Event { at, by: speaker.author.clone(), fact: Fact::Opened { board, message } }))
+    let fact = if message.refutes.is_empty() {
+        Fact::Opened { board, message }
+    } else {
+        Fact::Refuted { board: Some(board), message, answers: None, seals: speaker.may_seal() }
+    };
+    Ok(Some(Event { at, by: speaker.author.clone(), fact }))
 }
 
 impl Thread {
@@ -84,6 +89,23 @@ impl Thread {
             Act::Confirm => self.confirm(speaker, at).map(Some),
             Act::Revert => self.revert(speaker).map(Some),
             Act::LlmReply { allowed, message } => self.llm_reply(allowed, message),
+            Act::Attest { claim, verdict, evidence, note } => {
+                let attestation = Attestation {
+                    id: AttestationId::new(fresh.attestation),
+                    verdict,
+                    evidence,
+                    note,
+                };
+                self.attest(speaker, claim, attestation).map(Some)
+            }
+            Act::Seal(claim) => self.seal(speaker, claim),
+            Act::Reach { message, thread, refutes, overturns, supersedes, seals } => {
+                let fact = Fact::Reached { message, thread, refutes, overturns, supersedes, seals };
+                Ok(self.reached(message, fact))
+            }
+            Act::Illustrate { message, image } => {
+                self.illustrate(speaker, message, image).map(Some)
+            }
         }?;
         Ok(fact.map(|fact| Event { at, by: speaker.author.clone(), fact }))
     }
@@ -109,10 +131,14 @@ impl Thread {
             return Err(self.self_reply(answered.id));
         }
         evidence_present(&draft)?;
-        Ok(Fact::Posted {
-            answers: answered.id,
-            message: Arc::new(message(draft, client_ref, fresh)),
-            mark,
+        self.refutes_current(&draft.refutes)?;
+        let answers = answered.id;
+        let message = Arc::new(message(draft, client_ref, fresh));
+        Ok(if message.refutes.is_empty() {
+            Fact::Posted { answers, message, mark }
+        } else {
+            let seals = speaker.may_seal();
+            Fact::Refuted { board: None, message, answers: Some(answers), seals }
         })
     }
 
@@ -238,7 +264,7 @@ impl Thread {
 
     // What is asked before an act.
 
-    fn unlocked(&self) -> Result<(), Refusal> {
+    pub(super) fn unlocked(&self) -> Result<(), Refusal> {
         if !self.standing.locked {
             return Ok(());
         }
@@ -248,7 +274,7 @@ impl Thread {
             .then("post_threads_id_reopen", vec![("id", self.id.to_string())]))
     }
 
-    fn llm_allowed(&self, speaker: &Speaker, answered: &Said) -> Result<(), Refusal> {
+    pub(super) fn llm_allowed(&self, speaker: &Speaker, answered: &Said) -> Result<(), Refusal> {
         if speaker.is_human() || (self.llm_reply && !answered.llm_forbidden) {
             return Ok(());
         }

@@ -32,6 +32,7 @@ impl Thread {
             by: by.clone(),
             asks: asks(&message.body).into(),
             due: due.map(Arc::clone),
+            since: self.events,
         }
     }
 }

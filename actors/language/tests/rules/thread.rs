@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parley_language::author::{Author, Rights, Speaker};
-use parley_language::envelope::{Draft, Envelope};
-use parley_language::event::{Event, Fact};
+use parley_language::claim::{self, Entry, Target};
+use parley_language::envelope::{Draft, Envelope, Evidence};
+use parley_language::event::{Event, Fact, Image};
 use parley_language::invariant;
 use parley_language::thread::{Act, Due, Fresh, SideState, Summary, Thread};
-use parley_language::words::{Kind, Origin, Right, State};
-use parley_language::{MessageId, Reason, Refusal, ThreadId, Time};
+use parley_language::words::{EvidenceKind, ImageType, Kind, Origin, Right, State, Verdict};
+use parley_language::{
+    AttestationId, ClaimId, ImageId, MessageId, Reason, Refusal, ThreadId, Time,
+};
 use serde_json::json;
 
 use crate::table::{Outcome, Row};
@@ -19,6 +22,7 @@ struct World {
     threads: BTreeMap<ThreadId, (Thread, Vec<Event>)>,
     messages: u64,
     claims: u64,
+    attestations: u64,
     /// Row `n` of a world happens at moment `n`.
     now: u64,
     refused: Option<Reason>,
@@ -28,6 +32,7 @@ struct World {
 struct Given {
     /// Nothing if everything already was as asked.
     event: Option<Event>,
+    thread: Thread,
     summary: Summary,
 }
 
@@ -43,7 +48,8 @@ pub(crate) fn speaker(name: &str) -> Speaker {
         _ => (format!("parley:{name}"), Origin::Llm),
     };
     let rights = match name {
-        "ann" | "bob" | "cid" | "human" => Rights::of([Right::Write]),
+        "ann" | "bob" | "cid" | "dan" | "human" => Rights::of([Right::Write]),
+        "val" | "vic" => Rights::of([Right::Write, Right::Verify]),
         "lou" | "lea" => Rights::of([Right::Write, Right::Lock]),
         _ => panic!("nobody is called {name}"),
     };
@@ -80,7 +86,11 @@ impl World {
     ) -> Result<Result<Given, Refusal>, String> {
         let before = self.threads.get(&id).cloned();
         let thread = before.as_ref().map(|(thread, _)| thread);
-        let fresh = Fresh { message: self.messages + 1, claims: self.claims + 1 };
+        let fresh = Fresh {
+            message: self.messages + 1,
+            claims: self.claims + 1,
+            attestation: self.attestations + 1,
+        };
         let decision = self
             .act(thread.is_some(), words)
             .and_then(|act| Thread::decide(thread, by, act, Time(self.now), fresh));
@@ -95,14 +105,15 @@ impl World {
             self.keep(id, event)?;
         }
         let (thread, _) = &self.threads[&id];
-        Ok(Ok(Given { event, summary: thread.summary() }))
+        Ok(Ok(Given { event, summary: thread.summary(), thread: thread.clone() }))
     }
 
     fn keep(&mut self, id: ThreadId, event: &Event) -> Result<(), String> {
-        if let Fact::Opened { message, .. } | Fact::Posted { message, .. } = &event.fact {
+        if let Some(said) = event.fact.said() {
             self.messages += 1;
-            self.claims += message.claims.len() as u64;
+            self.claims += said.message.claims.len() as u64;
         }
+        self.attestations += u64::from(matches!(event.fact, Fact::Attested { .. }));
         let (thread, log) = match self.threads.remove(&id) {
             None => (Thread::open(id, event), vec![event.clone()]),
             Some((mut thread, mut log)) => {
@@ -138,6 +149,38 @@ impl World {
             ["allow"] => Act::LlmReply { allowed: true, message: None },
             ["forbid", of] => Act::LlmReply { allowed: false, message: Some(message_id(of)) },
             ["allow", of] => Act::LlmReply { allowed: true, message: Some(message_id(of)) },
+            ["attest", claim, verdict, evidence @ ..] => Act::Attest {
+                claim: claim_id(claim),
+                verdict: Verdict::ALL
+                    .into_iter()
+                    .find(|known| known.name() == *verdict)
+                    .expect("a verdict"),
+                evidence: match evidence {
+                    ["evidence"] => vec![Evidence {
+                        kind: EvidenceKind::Note,
+                        value: "seen".into(),
+                        note: None,
+                    }],
+                    other => {
+                        assert!(other.is_empty(), "what is {other:?}?");
+                        Vec::new()
+                    }
+                },
+                note: None,
+            },
+            ["seal", claim] => Act::Seal(claim_id(claim)),
+            ["picture", message] => Act::Illustrate {
+                message: message_id(message),
+                image: Image {
+                    id: ImageId::new(1),
+                    kind: ImageType::Png,
+                    bytes: 1,
+                    width: 1,
+                    height: 1,
+                },
+            },
+            // A message of another thread bears on this one.
+            ["reached", by, how, what @ ..] => reach(message_id(by), how, what),
             ["open", rest @ ..] => Act::Open { board: 1, draft: draft(rest)?, client_ref: None },
             ["post", rest @ ..] => Act::Post { draft: draft(rest)?, client_ref: None },
             rest if opened => Act::Post { draft: draft(rest)?, client_ref: None },
@@ -148,6 +191,33 @@ impl World {
 
 fn message_id(name: &str) -> MessageId {
     MessageId::new(number("m", name))
+}
+
+fn claim_id(name: &str) -> ClaimId {
+    ClaimId::new(number("c", name))
+}
+
+/// A name of a row as the key it stands for: `c1`, `m2`, `at3`; a key stands for itself.
+fn key(name: &str) -> String {
+    let of = |series: &str, prefix: &str| {
+        let number: u64 = name.strip_prefix(series)?.parse().ok()?;
+        Some(format!("{prefix}_{number}"))
+    };
+    of("at", "at").or_else(|| of("c", "cl")).or_else(|| of("m", "msg")).unwrap_or(name.into())
+}
+
+fn reach(message: MessageId, how: &str, what: &[&str]) -> Act {
+    let (mut refutes, mut overturns, mut supersedes) = (Vec::new(), Vec::new(), Vec::new());
+    let seals = how == "seals";
+    match (how, what) {
+        ("refutes" | "seals", [what]) => match Target::parse(&key(what)).expect("a target") {
+            Target::Claim(claim) => refutes.push(claim),
+            Target::Refutation(refutation) => overturns.push(refutation),
+        },
+        ("replaces", [old, new]) => supersedes.push((claim_id(old), claim_id(new))),
+        other => panic!("what is {other:?}?"),
+    }
+    Act::Reach { message, thread: ThreadId::new(9), refutes, overturns, supersedes, seals }
 }
 
 fn number(series: &str, name: &str) -> u64 {
@@ -169,7 +239,9 @@ fn draft(words: &[&str]) -> Result<Draft, Refusal> {
         match *word {
             "re" => sent["parent"] = json!(message_id(next()).to_string()),
             "evidence" => sent["evidence"] = json!([{"kind": "note", "value": "seen"}]),
-            "refutes" => sent["refutes"] = json!([next()]),
+            "url" => sent["url"] = json!("https://example.org/"),
+            "refutes" => sent["refutes"] = json!([key(next())]),
+            "relates" => sent["relates_to"] = json!([key(next())]),
             "claims" => {
                 let count = next().parse().expect("how many claims");
                 sent["claims"] = json!(vec![json!({"statement": "it is so"}); count]);
@@ -203,7 +275,7 @@ fn refused(
 }
 
 fn expect(given: &Given, right: &[String]) -> Result<(), String> {
-    let Given { event, summary } = given;
+    let Given { event, summary, thread } = given;
     let standing = &summary.standing;
     let mut right = right.iter().map(String::as_str);
     let mut wrong = Vec::new();
@@ -228,7 +300,7 @@ fn expect(given: &Given, right: &[String]) -> Result<(), String> {
             "unchanged" => event.is_none(),
             "marked" => marks(event),
             "message" => {
-                !marks(event) && matches!(event, Some(Event { fact: Fact::Posted { .. }, .. }))
+                !marks(event) && event.as_ref().is_some_and(|event| event.fact.said().is_some())
             }
             "answers" => answers(event) == Some(message_id(next())),
             "title" => &*summary.title == next(),
@@ -236,6 +308,18 @@ fn expect(given: &Given, right: &[String]) -> Result<(), String> {
             "creator" => summary.creator == speaker(next()).author.line,
             "messages" => next().parse() == Ok(summary.messages),
             "claims" => next().parse() == Ok(summary.claims),
+            "contested" => claim(thread, next()).1.contested,
+            "undisputed" => !claim(thread, next()).1.contested,
+            "counts" => counts(thread, next()) == Some(true),
+            "uncounted" => counts(thread, next()) == Some(false),
+            "since" => {
+                let act = message_id(next());
+                let act = summary.open_acts.iter().find(|open| open.message == act);
+                act.map(|open| open.since) == next().parse().ok()
+            }
+            name if name.len() > 1 && name[1..].parse::<u64>().is_ok() => {
+                claim(thread, name).1.state.name() == next()
+            }
             state => {
                 let state = State::parse(state).unwrap_or_else(|| panic!("what is {state}?"));
                 standing.state == state && standing.locked == locked_is_said
@@ -253,18 +337,26 @@ fn expect(given: &Given, right: &[String]) -> Result<(), String> {
 }
 
 fn marks(event: &Option<Event>) -> bool {
-    event.as_ref().is_some_and(|event| {
-        matches!(event.fact, Fact::Marked { .. } | Fact::Posted { mark: Some(_), .. })
-    })
+    event.as_ref().is_some_and(|event| event.fact.mark().is_some())
 }
 
 fn answers(event: &Option<Event>) -> Option<MessageId> {
-    match event.as_ref()?.fact {
-        Fact::Posted { answers, .. } => Some(answers),
-        Fact::Opened { .. } | Fact::Marked { .. } | Fact::Pinned { .. } | Fact::LlmReply { .. } => {
-            None
-        }
-    }
+    event.as_ref()?.fact.said()?.answers
+}
+
+fn claim(thread: &Thread, name: &str) -> (Arc<Entry>, claim::Standing) {
+    let entry = thread.book().get(claim_id(name)).expect("a claim of the thread");
+    (Arc::clone(entry), thread.book().standing(entry))
+}
+
+/// Whether an attestation counts.
+fn counts(thread: &Thread, name: &str) -> Option<bool> {
+    let id = AttestationId::new(number("at", name));
+    thread.book().claims().find_map(|(_, entry)| {
+        let told = |word: &claim::Word| word.attestation.as_ref().is_some_and(|it| it.id == id);
+        let at = entry.words.iter().position(told)?;
+        Some(thread.book().standing(entry).counts[at])
+    })
 }
 
 fn due(due: &Due) -> String {
