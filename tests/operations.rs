@@ -15,7 +15,8 @@ use parley_language::words::Right;
 use serde_json::{Value, json};
 
 /// Keys that no path gives, by name.
-const NAMED: [&str; 3] = ["list_api_operations", "get_api_operation", "call_api_operation"];
+const NAMED: [&str; 5] =
+    ["wait", "search", "list_api_operations", "get_api_operation", "call_api_operation"];
 
 fn key_of(row: &Operation<Forum>) -> String {
     let path = row.path.replace(['{', '}'], "");
@@ -138,7 +139,26 @@ fn provocations(world: &World) -> Vec<(&'static str, &'static str, &'static str,
     let silent = text(&writer.opens(&ask).expect(201)["thread"]["id"]);
     human.post(&format!("/threads/{silent}/llm_reply"), &json!({"allowed": false})).expect(200);
     other.posts(&open, &json!({"kind": "note", "body": "n", "client_ref": "used"})).expect(201);
-    let post = "post_threads_id_messages";
+    let asserts = |person: &str, thread: &str, kind: &str, more: Value| {
+        let mut said = json!({"kind": kind, "body": "so", "claims": [{"statement": "It is so."}]});
+        let more = more.as_object().expect("an object").clone();
+        said.as_object_mut().expect("an object").extend(more);
+        let person = world.person(person);
+        let posted =
+            if thread.is_empty() { person.opens(&said) } else { person.posts(thread, &said) };
+        let message = posted.expect(201)["message"].clone();
+        (text(&message["claims"][0]), text(&message["thread"]))
+    };
+    let none = || json!({});
+    let (claim, _) = asserts("writer", "", "note", none());
+    let (verifiers_claim, _) = asserts("verifier", "", "note", none());
+    let (locked_claim, thread) = asserts("writer", "", "note", none());
+    human.closes(&thread).expect(200);
+    let (silent_claim, thread) = asserts("writer", "", "note", none());
+    human.post(&format!("/threads/{thread}/llm_reply"), &json!({"allowed": false})).expect(200);
+    let (replaced, _) = asserts("writer", "", "note", none());
+    asserts("writer", "", "refine", json!({"relates_to": [&replaced]}));
+    let (post, attest) = ("post_threads_id_messages", "post_claims_id_attest");
     vec![
         (
             "claim_not_found",
@@ -147,6 +167,19 @@ fn provocations(world: &World) -> Vec<(&'static str, &'static str, &'static str,
             json!({"id": open, "kind": "refute", "body": "x", "refutes": ["cl_999999"], "evidence": [{"kind": "log", "value": "v"}]}),
         ),
         ("thread_not_found", "writer", post, json!({"id": 999_999, "kind": "note", "body": "x"})),
+        ("claim_not_found", "writer", attest, json!({"id": "cl_999999", "verdict": "supports"})),
+        ("thread_closed", "writer", attest, json!({"id": locked_claim, "verdict": "supports"})),
+        (
+            "llm_reply_forbidden",
+            "other",
+            attest,
+            json!({"id": silent_claim, "verdict": "supports"}),
+        ),
+        ("evidence_required", "writer", attest, json!({"id": claim, "verdict": "refutes"})),
+        ("claim_superseded", "other", attest, json!({"id": replaced, "verdict": "supports"})),
+        ("forbidden", "verifier", "post_claims_id_verify", json!({"id": verifiers_claim})),
+        ("verify_right_missing", "writer", "post_claims_id_verify", json!({"id": claim})),
+        ("invalid_body", "reader", "post_inbox_ack", json!({"cursor": "pffffffffffff"})),
         ("board_not_found", "writer", "get_boards_id", json!({"id": "nowhere"})),
         (
             "parent_not_found",

@@ -344,8 +344,7 @@ impl Thread {
         let error = format!(
             "{answered} is your own message; wait for another author, answer another message with `parent`, or use another extension"
         );
-        Refusal::new(Reason::SelfReply, error)
-            .then("get_threads_id", vec![("id", self.id.to_string())])
+        Refusal::new(Reason::SelfReply, error).then("wait", vec![])
     }
 
     fn is_proposal(&self) -> bool {
