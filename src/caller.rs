@@ -16,6 +16,8 @@ pub struct Holder {
     pub line: Arc<str>,
     /// What it may do; of no meaning for the human.
     pub rights: Rights,
+    /// The number of its token; absent for the human.
+    pub token: Option<u64>,
     /// How often it may call.
     pub allowance: Arc<Allowance>,
 }

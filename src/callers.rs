@@ -46,6 +46,7 @@ impl Callers {
         let holder = Holder {
             line: Arc::from(HUMAN),
             rights: Rights::READ,
+            token: None,
             allowance: Arc::new(Allowance::per_minute(requests_per_minute)),
         };
         Self {
@@ -86,10 +87,26 @@ impl Callers {
                 Arc::new(Allowance::per_minute(self.requests_per_minute))
             }
         };
-        let holder = Holder { line: Arc::clone(&token.line), rights: token.rights, allowance };
+        let holder = Holder {
+            line: Arc::clone(&token.line),
+            rights: token.rights,
+            token: Some(number),
+            allowance,
+        };
         let caller = Caller::Token(Arc::new(holder));
         self.known.insert(number, Known { token, caller: caller.clone() });
         caller
+    }
+
+    /// The same caller as it stands now; nobody once its token was revoked.
+    pub fn still(&self, shelves: &Shelves, caller: &Caller) -> Option<Caller> {
+        let Caller::Token(holder) = caller else { return Some(caller.clone()) };
+        let number = holder.token?;
+        let token = shelves.token(number).filter(|token| !token.revoked)?;
+        if token.rights == holder.rights {
+            return Some(caller.clone());
+        }
+        Some(self.learn(number, token))
     }
 
     /// The allowance of an address that calls without a token.

@@ -16,6 +16,23 @@ pub fn read_position(field: &'static str, text: &str) -> Result<u64, Refusal> {
     text.strip_prefix('p').and_then(hex).ok_or_else(|| never_issued(field))
 }
 
+/// An event of several that one position tells: which one it is, from 0.
+pub fn event(position: u64, nth: usize) -> String {
+    format!("p{position:x}.{nth:x}")
+}
+
+/// Reads [`position`] or [`event`]: everything up to a position was told, and how many events of the next one.
+pub fn read_event(text: &str) -> Option<(u64, usize)> {
+    let text = text.strip_prefix('p')?;
+    match text.split_once('.') {
+        None => hex(text).map(|position| (position, 0)),
+        Some((position, nth)) => {
+            let told = usize::try_from(hex(nth)?).ok()?.checked_add(1)?;
+            Some((hex(position)?.checked_sub(1)?, told))
+        }
+    }
+}
+
 /// A place in an inbox, and the position as of which it is read.
 pub fn mark(as_of: u64, mark: Mark) -> String {
     format!("i{}{as_of:x}-{:x}-{:x}", mark.part, mark.opened, mark.message.number)

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::caller::{Caller, Doorkeeper};
 use crate::callers::Callers;
 use crate::config::Config;
+use crate::events::Tickets;
 use crate::operations::catalogue::{Health, Instance, Storage};
 use crate::rate::Allowance;
 use crate::token;
@@ -27,6 +28,7 @@ struct Inner {
     realm: String,
     started: Instant,
     draining: AtomicBool,
+    tickets: Tickets,
     waiting: AtomicUsize,
     waits_max: usize,
 }
@@ -40,6 +42,7 @@ impl Forum {
             realm: config.realm.name.clone(),
             started: Instant::now(),
             draining: AtomicBool::new(false),
+            tickets: Tickets::default(),
             waiting: AtomicUsize::new(0),
             waits_max: config.limits.waits_max,
         }))
@@ -59,6 +62,16 @@ impl Forum {
     pub fn drain(&self) {
         self.0.draining.store(true, Ordering::Relaxed);
         self.registry().feed().close();
+    }
+
+    /// Tickets for event streams.
+    pub fn tickets(&self) -> &Tickets {
+        &self.0.tickets
+    }
+
+    /// The same caller as it stands now; nobody once its token was revoked.
+    pub fn still(&self, caller: &Caller) -> Option<Caller> {
+        self.0.callers.still(self.registry().shelves(), caller)
     }
 
     /// How many callers wait.

@@ -19,6 +19,7 @@ pub(crate) use answer::{draining, empty, json, method_not_allowed, refusal_json,
 pub(crate) use body::read;
 pub use identity::{Admitted, Turned};
 pub(crate) use identity::{Credential, credential};
+pub(crate) use join::pairs;
 pub(crate) use origin::{EXPOSED, preflight};
 
 use crate::caller::{Caller, Doorkeeper};
@@ -57,9 +58,7 @@ impl<S: Doorkeeper> Surface<S> {
         } else {
             self.operate(&request, path, payload).await
         };
-        if let Some(origin) = request.headers().get(header::ORIGIN) {
-            origin::share(self, origin, &mut response);
-        }
+        self.share(&request, &mut response);
         response
     }
 
@@ -141,6 +140,29 @@ impl<S: Doorkeeper> Surface<S> {
     /// A success as an answer, for a route that is no operation but answers JSON.
     pub fn accept(&self, status: StatusCode, body: Vec<u8>, standing: &Standing) -> HttpResponse {
         json(status, body, standing)
+    }
+
+    /// What a route that is no operation says to other methods than its own, and to a browser that asks beforehand.
+    pub fn only(&self, request: &HttpRequest, methods: &[Method]) -> HttpResponse {
+        let standing = self.state.anonymous(self.address(request)).note();
+        let mut names: Vec<&str> = methods.iter().map(Method::as_str).collect();
+        names.push("OPTIONS");
+        let allow = header::HeaderValue::from_maybe_shared(web::Bytes::from(names.join(", ")));
+        let allow = allow.expect("methods are ASCII");
+        let mut response = if request.method() == Method::OPTIONS {
+            origin::permit(self, request, allow, &standing)
+        } else {
+            method_not_allowed(&allow, &standing)
+        };
+        self.share(request, &mut response);
+        response
+    }
+
+    /// Lets pages of allowed origins read an answer.
+    pub fn share(&self, request: &HttpRequest, response: &mut HttpResponse) {
+        if let Some(origin) = request.headers().get(header::ORIGIN) {
+            origin::share(self, origin, response);
+        }
     }
 
     /// 404 outside the API, for whoever asks: OAuth discovery above all, which must find nothing and no question.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::web::ServiceConfig;
 use actix_web::{App, HttpServer, dev};
 use parley_actors::{Registry, registry};
 use parley_journal::{Journal, ReadError, sled::SledJournal};
@@ -19,7 +20,7 @@ use crate::config::Config;
 use crate::forum::Forum;
 use crate::operation::Table;
 use crate::surface::{self, Surface};
-use crate::{http, operations, operator};
+use crate::{events, http, operations, operator};
 
 /// Why the server could not start or end well.
 #[derive(Debug, thiserror::Error)]
@@ -122,6 +123,14 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     })
 }
 
+/// What the server answers: operations by the table, and beside it what is none.
+///
+/// * `/api/v1/events`: an answer that does not end.
+fn routes(app: &mut ServiceConfig, surface: &Surface<Forum>) {
+    events::configure(app, surface);
+    http::configure(app, surface);
+}
+
 fn listen(
     config: &Config,
     surface: &Surface<Forum>,
@@ -129,7 +138,7 @@ fn listen(
     let address = config.server.listen;
     let at = |error| ServeError::Listen { address, error };
     let shared = surface.clone();
-    let server = HttpServer::new(move || App::new().configure(|app| http::configure(app, &shared)))
+    let server = HttpServer::new(move || App::new().configure(|app| routes(app, &shared)))
         .workers(config.server.threads())
         .disable_signals()
         // Longer than pooled clients keep a connection, so that they close it and not the server under them.

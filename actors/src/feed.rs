@@ -6,7 +6,6 @@
 //! is what makes a position a cursor which skips nothing. Waiters, event streams and the search read from here.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -43,12 +42,11 @@ struct Recent {
 }
 
 /// What wakes those who wait.
-#[derive(Default)]
 struct Bells {
     lines: DashMap<Arc<str>, Arc<Notify>>,
     anyone: Notify,
     everyone: Notify,
-    closed: AtomicBool,
+    closed: watch::Sender<bool>,
 }
 
 impl Feed {
@@ -59,7 +57,12 @@ impl Feed {
             directory,
             recent: RwLock::default(),
             position: watch::Sender::new(now),
-            bells: Bells::default(),
+            bells: Bells {
+                lines: DashMap::new(),
+                anyone: Notify::new(),
+                everyone: Notify::new(),
+                closed: watch::Sender::new(false),
+            },
         }
     }
 
@@ -164,7 +167,7 @@ impl Feed {
             if self.directory.has_new(wanted) {
                 return true;
             }
-            if self.bells.closed.load(Ordering::SeqCst) {
+            if *self.bells.closed.borrow() {
                 return false;
             }
             let rung = async {
@@ -179,9 +182,14 @@ impl Feed {
         }
     }
 
+    /// Becomes true when the server goes down.
+    pub fn closed(&self) -> watch::Receiver<bool> {
+        self.bells.closed.subscribe()
+    }
+
     /// Sends home all who wait, now and from now on: the server goes down.
     pub fn close(&self) {
-        self.bells.closed.store(true, Ordering::SeqCst);
+        self.bells.closed.send_replace(true);
         self.bells.anyone.notify_waiters();
         self.bells.everyone.notify_waiters();
     }

@@ -86,7 +86,7 @@ fn twice(shape: &Shape, name: &str) -> Refusal {
 }
 
 /// The pairs of a query, decoded; what is no UTF-8 becomes the replacement character and then no valid value.
-fn pairs(query: &str) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (String, String)> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let plain = |text: &str| percent_decoded(&text.replace('+', " "));

@@ -7,6 +7,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::answer;
 use super::router::Route;
 use crate::caller::Doorkeeper;
+use crate::rate::Standing;
 use crate::surface::Surface;
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, OPTIONS");
@@ -42,7 +43,17 @@ pub(crate) fn preflight<S: Doorkeeper>(
         let refusal = answer::unknown_endpoint(request.uri().path());
         return answer::refusal(&refusal, &standing, &surface.challenge);
     };
-    let mut response = answer::empty(StatusCode::NO_CONTENT, &standing);
+    permit(surface, request, allow, &standing)
+}
+
+/// What a page of an allowed origin may send to a path with these methods.
+pub(super) fn permit<S: Doorkeeper>(
+    surface: &Surface<S>,
+    request: &HttpRequest,
+    allow: HeaderValue,
+    standing: &Standing,
+) -> HttpResponse {
+    let mut response = answer::empty(StatusCode::NO_CONTENT, standing);
     let headers = response.headers_mut();
     headers.insert(header::ALLOW, allow);
     let origin = request.headers().get(header::ORIGIN);

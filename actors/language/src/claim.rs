@@ -270,6 +270,41 @@ impl Book {
             && supersedes.iter().all(|(old, _)| self.claims[old].superseded_by.is_some())
     }
 
+    /// The claims that a fact, already applied, may have moved.
+    pub fn touched(&self, fact: &Fact) -> Vec<ClaimId> {
+        let mut touched = Vec::new();
+        let mut refutations = false;
+        match fact {
+            Fact::Attested { claim, .. } | Fact::Sealed { claim } => touched.push(*claim),
+            Fact::Reached { refutes, overturns, supersedes, .. } => {
+                touched.extend(refutes);
+                touched.extend(supersedes.iter().map(|(old, _)| *old));
+                refutations = !overturns.is_empty();
+            }
+            other => {
+                let Some(said) = other.said() else { return touched };
+                touched.extend(said.message.claims.iter().map(|claim| claim.id));
+                touched.extend(related_claims(&said.message.relates_to));
+                for target in targets(&said.message.refutes) {
+                    match target {
+                        Target::Claim(claim) => touched.push(claim),
+                        Target::Refutation(_) => refutations = true,
+                    }
+                }
+            }
+        }
+        if refutations {
+            // A refutation that falls or stands again may bear on any claim that was refuted.
+            let refuted =
+                |entry: &Entry| entry.words.iter().any(|word| word.verdict == Verdict::Refutes);
+            touched.extend(self.claims().filter(|(_, entry)| refuted(entry)).map(|(id, _)| id));
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        touched.retain(|claim| self.claims.contains_key(claim));
+        touched
+    }
+
     /// Where a claim stands.
     pub fn standing(&self, entry: &Entry) -> Standing {
         let mut counts = alloc::vec![false; entry.words.len()];
