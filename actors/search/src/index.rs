@@ -187,7 +187,7 @@ fn reopen(directory: &MmapDirectory) -> Option<(tantivy::Index, u64)> {
 fn is_whole(index: &tantivy::Index) -> tantivy::Result<bool> {
     let directory = index.directory();
     for file in index.load_metas()?.list_segment_files() {
-        // Listed but never there: nothing is ever deleted from a segment, and the order of documents is theirs.
+        // Listed, but written only where documents are deleted or put into another order, which never happens here.
         let optional = file.extension().is_some_and(|end| end == "del" || end == "temp");
         if !optional && !directory.validate_checksum(&file)? {
             return Ok(false);

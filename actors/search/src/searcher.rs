@@ -106,11 +106,13 @@ impl Searcher {
     /// Searches for what somebody typed. Nothing in it is syntax.
     ///
     /// It is split at white space; a document is found if each term is in it, as the sequence of its words: `POL-358`
-    /// is found in `pol 358`, not in `358 POL`. Only the first [`MAX_QUERY_WORDS`] words are considered. A query
-    /// without a word finds nothing. `limit` is brought into 1 to [`MAX_HITS`]. `after` is where the page before
-    /// ended; a commit between two pages changes scores, so that a hit may come twice or not at all.
+    /// is found in `pol 358`, not in `358 POL`. Words are found whole, neither by a beginning nor by a stem. Only the
+    /// first [`MAX_QUERY_WORDS`] words are considered. A query without a word finds nothing.
     ///
-    /// It blocks on the disk and on every document that matches: some milliseconds for ten thousands.
+    /// `limit` is brought into 1 to [`MAX_HITS`]. `after` is where the page before ended; a commit between two pages
+    /// changes scores, so that a hit may then come twice or not at all.
+    ///
+    /// It blocks on the disk, and takes the longer the more documents match.
     ///
     /// # Errors
     ///
@@ -162,6 +164,9 @@ fn phrases(query: &str) -> Vec<Vec<String>> {
     let mut phrases = Vec::new();
     let mut left = MAX_QUERY_WORDS;
     for term in query.split_whitespace() {
+        if left == 0 {
+            break;
+        }
         let phrase: Vec<_> = words(term).into_iter().map(|word| word.text).take(left).collect();
         left -= phrase.len();
         if !phrase.is_empty() && !phrases.contains(&phrase) {

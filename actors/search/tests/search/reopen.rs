@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::shelf::{Shelf, message};
-use parley_search::{Document, Error, Filter, Index, MAX_HITS, NotAPlace, Place};
+use parley_search::{Document, Error, Filter, Index, MAX_HITS, NotAPlace, Place, Searcher};
 
 #[test]
 fn reopening_keeps_position_and_hits() {
@@ -42,6 +42,36 @@ fn what_was_not_committed_is_neither_found_nor_kept() {
     assert_eq!(shelf.finds("word"), [1, 2], "fed again it is there once");
 }
 
+/// Opens a copy of the files as they are now: what the end of the process would leave.
+fn crashed(shelf: &Shelf) -> (Shelf, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    for file in files(shelf.folder.path()) {
+        fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+    }
+    let (index, position) = Index::open(folder.path()).unwrap();
+    (Shelf { folder, searcher: index.searcher(), index }, position)
+}
+
+#[test]
+fn a_crash_keeps_what_was_committed_and_nothing_else() {
+    let mut shelf = Shelf::of(&["kept word"]);
+    let before = files(shelf.folder.path()).len();
+    // More words than the writer holds in memory, so that some of them are on the disk.
+    let mut number = 1;
+    while files(shelf.folder.path()).len() == before {
+        number += 1;
+        assert!(number < 5000, "the writer has a limit");
+        let words: Vec<_> = (0..1000).map(|n| format!("w{number}x{n}")).collect();
+        shelf.index.add(message(number, &format!("word {}", words.join(" ")))).unwrap();
+    }
+    let (mut after, position) = crashed(&shelf);
+    assert_eq!((position, after.finds("word")), (1, vec![1]));
+    after.feed([message(2, "fed again, word")], 2);
+    assert_eq!(after.finds("word"), [1, 2]);
+    let (after, position) = crashed(&after);
+    assert_eq!((position, after.finds("word")), (2, vec![1, 2]));
+}
+
 #[test]
 fn a_searcher_finds_what_was_committed_after_it_was_made() {
     let mut shelf = Shelf::of(&["old word"]);
@@ -57,6 +87,14 @@ fn a_folder_in_use_is_left_alone() {
     fs::write(shelf.folder.path().join("meta.json"), "looks damaged").unwrap();
     assert!(matches!(Index::open(shelf.folder.path()), Err(Error::Busy(_))));
     assert_eq!(shelf.finds("word"), [1]);
+}
+
+#[test]
+fn the_halves_can_be_handed_around() {
+    fn shared<T: Clone + Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<Searcher>();
+    sent::<Index>();
 }
 
 /// The files of an index except locks.

@@ -20,6 +20,30 @@ fn check(text: &str, found: &[&str], not_found: &[&str]) {
 }
 
 #[test]
+fn a_text_falls_into_words() {
+    let rows = [
+        ("", ""),
+        ("\u{301}\u{FE0F} 🙂", ""),
+        ("POL-358, v1.2", "pol 358 v1 2"),
+        ("snake_case CamelCase", "snake case camelcase"),
+        ("don't naïve", "don t naive"),
+        ("Ёлка й Straße ΣΊΣΥΦΟΣ", "елка и strasse σισυφοσ"),
+        ("中文abc中", "中 文 abc 中"),
+        ("ｶﾞー が", "ガ ー が"),
+        ("\u{1112}\u{1161}\u{11AB}글", "한 글"),
+        ("ที่", "ที่"),
+        ("soft\u{AD}hyphen zero\u{200B}space", "softhyphen zero space"),
+        ("㍿ ½ Ⅷ", "株 式 会 社 1 2 viii"),
+    ];
+    for (text, expected) in rows {
+        let found: Vec<_> = words(text).into_iter().map(|word| word.text).collect();
+        assert_eq!(found.join(" "), expected, "{text:?}");
+    }
+    let spans: Vec<_> = words("é, ﬁx").into_iter().map(|word| (word.from, word.to)).collect();
+    assert_eq!(spans, [(0, 2), (4, 8)]);
+}
+
+#[test]
 fn scripts_without_spaces_are_found_by_any_sequence() {
     check("我们用中文讨论全文搜索。", &["中文", "全文搜索", "搜", "中文 讨论"], &["文中", "英文"]);
     check("検索エンジンのテストです", &["検索", "エンジン", "ｴﾝｼﾞﾝ", "テスト です"], &["えんじん"]);
