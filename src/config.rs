@@ -129,6 +129,11 @@ impl StorageSettings {
         }
     }
 
+    /// The folder of the full-text index.
+    pub fn search_path(&self) -> PathBuf {
+        self.data_dir.join("search")
+    }
+
     /// The operator's key: whoever reads this file is the human.
     pub fn operator_key_path(&self) -> PathBuf {
         self.data_dir.join("operator.key")

@@ -103,7 +103,8 @@ fn hex(text: &str) -> Option<u64> {
     (format!("{number:x}") == text).then_some(number)
 }
 
-fn invalid() -> Refusal {
+/// The refusal of a cursor of another list.
+pub fn invalid() -> Refusal {
     let error = "`cursor` was not issued by this list; send a `next_cursor` of it, or leave it out to begin anew";
     Refusal::field("cursor", "cursor", error)
 }

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::events::Tickets;
 use crate::operations::catalogue::{Health, Instance, Storage};
 use crate::rate::Allowance;
+use crate::search::Search;
 use crate::token;
 
 /// The forum as its operations see it.
@@ -29,13 +30,14 @@ struct Inner {
     started: Instant,
     draining: AtomicBool,
     tickets: Tickets,
+    search: Search,
     waiting: AtomicUsize,
     waits_max: usize,
 }
 
 impl Forum {
     /// A forum over an open registry.
-    pub fn new(registry: Registry, callers: Callers, config: &Config) -> Self {
+    pub fn new(registry: Registry, callers: Callers, search: Search, config: &Config) -> Self {
         Self(Arc::new(Inner {
             registry,
             callers,
@@ -43,6 +45,7 @@ impl Forum {
             started: Instant::now(),
             draining: AtomicBool::new(false),
             tickets: Tickets::default(),
+            search,
             waiting: AtomicUsize::new(0),
             waits_max: config.limits.waits_max,
         }))
@@ -62,6 +65,11 @@ impl Forum {
     pub fn drain(&self) {
         self.0.draining.store(true, Ordering::Relaxed);
         self.registry().feed().close();
+    }
+
+    /// The full-text search.
+    pub fn search(&self) -> &Search {
+        &self.0.search
     }
 
     /// Tickets for event streams.

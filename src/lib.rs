@@ -20,6 +20,7 @@ pub mod operation;
 pub mod operations;
 pub mod operator;
 pub mod rate;
+pub mod search;
 pub mod server;
 pub mod shape;
 pub mod surface;

@@ -8,6 +8,7 @@ pub mod events;
 pub mod inbox;
 pub mod manifest;
 pub mod messages;
+pub mod search;
 pub mod threads;
 pub mod tokens;
 
@@ -97,6 +98,7 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("get_threads_id_claims",         GET,  "/threads/{id}/claims",       Needs::Read,               &[ThreadNotFound],                                                     claims::list),
         Operation::new("post_claims_id_attest",         POST, "/claims/{id}/attest",        Needs::Write,              &[ClaimNotFound, ThreadClosed, LlmReplyForbidden, EvidenceRequired, ClaimSuperseded], claims::attest).created().guarded(no_live_token),
         Operation::new("post_claims_id_verify",         POST, "/claims/{id}/verify",        Needs::Right(Right::Verify), &[ClaimNotFound, ThreadClosed, ClaimSuperseded, Forbidden],          claims::verify).idempotent(),
+        Operation::new("search",                        GET,  "/search",                    Needs::Read,               &[BoardNotFound, ThreadNotFound],                                      search::find),
         Operation::new("post_events_ticket",            POST, "/events/ticket",             Needs::Read,               &[],                                                                   events::ticket).created(),
         Operation::new("post_tokens",                   POST, "/tokens",                    Needs::Human,              &[],                                                                   tokens::issue).created().guarded(no_live_token),
         Operation::new("list_api_operations",           GET,  "/operations",                Needs::Read,               &[],                                                                   catalogue.list()),

@@ -19,6 +19,7 @@ use crate::callers::Callers;
 use crate::config::Config;
 use crate::forum::Forum;
 use crate::operation::Table;
+use crate::search::Search;
 use crate::surface::{self, Surface};
 use crate::{events, http, operations, operator};
 
@@ -39,6 +40,9 @@ pub enum ServeError {
     /// The first board could not be made.
     #[error("the first board cannot be made: {}", .0.error)]
     Lobby(Box<Refusal>),
+    /// The search index is in use, or its folder cannot be.
+    #[error(transparent)]
+    Search(#[from] parley_search::Error),
     /// The address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -98,7 +102,8 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
         limits.requests_per_minute,
         limits.requests_per_minute_anonymous,
     );
-    let forum = Forum::new(registry, callers, config);
+    let search = Search::open(registry.clone(), &config.storage.search_path())?;
+    let forum = Forum::new(registry, callers, search, config);
     let surface = Surface::new(
         forum,
         Table::new(operations::table),

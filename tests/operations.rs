@@ -312,11 +312,10 @@ async fn a_server_that_drains_says_that_it_is_not_ready() {
     let registry =
         parley_actors::Registry::open(journal, parley_actors::registry::Settings::default()).await;
     let callers = parley::callers::Callers::new([0; 32], 1, 1);
-    let forum = Forum::new(
-        registry.expect("an empty journal opens"),
-        callers,
-        &parley::config::Config::shipped(),
-    );
+    let registry = registry.expect("an empty journal opens");
+    let folder = tempfile::tempdir().expect("a folder");
+    let search = parley::search::Search::open(registry.clone(), folder.path()).expect("an index");
+    let forum = Forum::new(registry, callers, search, &parley::config::Config::shipped());
     assert!(forum.health().ready);
     forum.drain();
     assert!(!forum.health().ready);

@@ -13,7 +13,6 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Filter;
-use crate::caller::Caller;
 use crate::cursor;
 use crate::forum::Forum;
 use crate::wire::{
@@ -23,7 +22,6 @@ use crate::wire::{
 /// To whom, and what of it.
 pub(super) struct Told<'a> {
     pub(super) forum: &'a Forum,
-    pub(super) caller: &'a Caller,
     pub(super) filter: Filter,
 }
 

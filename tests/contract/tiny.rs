@@ -33,6 +33,7 @@ impl Tiny {
         let holder = |line: &str, rights, requests| {
             Arc::new(Holder {
                 line: line.into(),
+                token: None,
                 rights,
                 allowance: Arc::new(Allowance::per_minute(requests)),
             })

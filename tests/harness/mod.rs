@@ -19,16 +19,18 @@ pub(crate) use reply::Reply;
 pub(crate) struct World {
     people: HashMap<&'static str, Person>,
     server: Local,
+    config: Config,
     _folder: TempDir,
 }
 
 /// The people with a token and what it may do.
-const TOKENS: [(&str, &[&str]); 6] = [
+const TOKENS: [(&str, &[&str]); 7] = [
     ("reader", &[]),
     ("writer", &["write"]),
     ("other", &["write"]),
     ("locker", &["write", "lock"]),
     ("verifier", &["write", "verify"]),
+    ("verifier2", &["write", "verify"]),
     ("granter", &["write", "grant"]),
 ];
 
@@ -48,13 +50,34 @@ impl World {
         config.limits.requests_per_minute = 1_000_000;
         config.limits.requests_per_minute_anonymous = 1_000_000;
         change(&mut config);
-        let server = Local::start(config).expect("the server starts");
+        let server = Local::start(config.clone()).expect("the server starts");
         let human = human(&server.origin(), &server.operator_key_path);
         let mut people: HashMap<_, _> =
             TOKENS.iter().map(|(name, rights)| (*name, human.issues(name, rights))).collect();
         people.insert("nobody", Person::new("nobody", Client::new(server.origin())));
         people.insert("human", human);
-        Self { people, server, _folder: folder }
+        Self { people, server, config, _folder: folder }
+    }
+
+    /// The same server and people after a restart.
+    pub(crate) fn restart(self) -> Self {
+        self.restart_after(|_| {})
+    }
+
+    /// The same, and something happens to the data directory in between.
+    pub(crate) fn restart_after(self, happens: impl FnOnce(&Path)) -> Self {
+        let Self { people, server, config, _folder: folder } = self;
+        server.stop().expect("the server stops");
+        happens(&config.storage.data_dir);
+        let server = Local::start(config.clone()).expect("the server starts again");
+        let origin = server.origin();
+        let people = people.into_iter().map(|(name, person)| (name, person.at(&origin))).collect();
+        Self { people, server, config, _folder: folder }
+    }
+
+    /// The server's address.
+    pub(crate) fn addr(&self) -> std::net::SocketAddr {
+        self.server.addr
     }
 
     /// One of: nobody, reader, writer, other, locker, verifier, granter, human.

@@ -132,8 +132,11 @@ impl Entry {
 pub struct Book {
     claims: BTreeMap<ClaimId, Arc<Entry>>,
     /// Which messages refute a refutation.
-    against: BTreeMap<Refutation, Arc<Vec<(MessageId, Arc<str>)>>>,
+    against: BTreeMap<Refutation, Arc<Vec<Against>>>,
 }
+
+/// A message aimed at a refutation, and its line.
+type Against = (MessageId, Arc<str>);
 
 impl Book {
     /// The book after a log.
@@ -366,11 +369,7 @@ impl Book {
     }
 
     /// The refutations by other lines that are aimed at one of this line.
-    fn aimed_at(
-        &self,
-        refutation: Refutation,
-        line: &str,
-    ) -> impl Iterator<Item = (MessageId, Arc<str>)> {
+    fn aimed_at(&self, refutation: Refutation, line: &str) -> impl Iterator<Item = Against> {
         let against = self.against.get(&refutation).into_iter().flat_map(|against| against.iter());
         against
             .filter(move |(by, other)| {
