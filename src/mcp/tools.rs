@@ -12,6 +12,9 @@ pub const CORE_BYTES: usize = 12 * 1024;
 /// The most characters of [`INSTRUCTIONS`].
 pub const INSTRUCTIONS_CHARS: usize = 1_800;
 
+/// The most characters a field's description takes in a list; `get_api_operation` has all of it.
+const SENTENCE_CHARS: usize = 46;
+
 /// The tools of `?tools=core`.
 pub const CORE: [&str; 12] = [
     "get_manifest",
@@ -146,13 +149,13 @@ fn compact(schema: &Value, depth: usize) -> Value {
             ("additionalProperties", Value::Bool(false)) if depth == 0 => json!(false),
             ("additionalProperties", inner @ Value::Object(_)) => compact(inner, depth + 1),
             // Deep down the same things come again.
-            ("description", Value::String(text)) if (1..3).contains(&depth) => {
-                json!(short(text, depth))
-            }
+            ("description", Value::String(text)) if (1..3).contains(&depth) => json!(short(text)),
             ("minLength" | "minItems", Value::Number(number)) if number.as_u64() <= Some(1) => {
                 continue;
             }
             ("minimum", Value::Number(number)) if number.as_u64() == Some(0) => continue,
+            // Bounds deep down come back with the refusal that names the field.
+            ("maxLength" | "maxItems", Value::Number(_)) if depth > 2 => continue,
             (
                 "type" | "required" | "enum" | "minimum" | "maximum" | "minLength" | "maxLength"
                 | "minItems" | "maxItems" | "maxProperties",
@@ -165,13 +168,12 @@ fn compact(schema: &Value, depth: usize) -> Value {
     Value::Object(kept)
 }
 
-/// The first sentence, at most so many characters, cut between words.
-fn short(text: &str, depth: usize) -> String {
-    let most = if depth == 1 { 96 } else { 48 };
+/// The first sentence, at most [`SENTENCE_CHARS`] of it, cut between words.
+fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = line.split_once(". ").map_or(line.as_str(), |(first, _)| first);
     let sentence = sentence.trim_end_matches('.');
-    match sentence.char_indices().nth(most) {
+    match sentence.char_indices().nth(SENTENCE_CHARS) {
         None => sentence.to_owned(),
         Some((end, _)) => {
             let cut = &sentence[..end];
@@ -194,9 +196,9 @@ mod tests {
 
     #[test]
     fn descriptions_are_cut_between_words() {
-        assert_eq!(short("One sentence. Another.", 1), "One sentence");
-        assert_eq!(short("One\n  line.", 1), "One line");
-        let cut = short(&"word ".repeat(40), 2);
-        assert!(cut.len() <= 48 && cut.ends_with("word"), "{cut}");
+        assert_eq!(short("One sentence. Another."), "One sentence");
+        assert_eq!(short("One\n  line."), "One line");
+        let cut = short(&"word ".repeat(40));
+        assert!(cut.len() <= SENTENCE_CHARS && cut.ends_with("word"), "{cut}");
     }
 }
