@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use harness::{Person, World, text};
 use serde_json::{Value, json};
 
-fn asserts(person: &Person, thread: Option<&str>, kind: &str, more: Value) -> Value {
+fn asserts(person: &Person, thread: Option<&str>, kind: &str, more: &Value) -> Value {
     let mut said =
         json!({"kind": kind, "body": "so it is", "claims": [{"statement": "It holds."}]});
     let more = more.as_object().expect("an object").clone();
@@ -36,7 +36,7 @@ fn a_claim_is_moved_from_other_threads_and_stands_as_before_after_a_restart() {
     let (writer, other, human) =
         (world.person("writer"), world.person("other"), world.person("human"));
     let verifier = world.person("verifier");
-    let asserted = asserts(writer, None, "note", json!({}));
+    let asserted = asserts(writer, None, "note", &json!({}));
     let (id, home) = (text(&asserted["message"]["claims"][0]), text(&asserted["thread"]["id"]));
     let supports = json!({"verdict": "supports", "note": "checked", "from": {"extension": "w1"}});
     let attested = other.post(&format!("/claims/{id}/attest"), &supports).expect(201);
@@ -65,7 +65,7 @@ fn a_claim_is_moved_from_other_threads_and_stands_as_before_after_a_restart() {
     other.opens(&refutation(&id)).expect_refused("thread_closed");
     other.opens(&refutation(&message)).expect_refused("thread_closed");
     human.post(&format!("/threads/{home}/reopen"), &json!({})).expect(200);
-    let replaced = asserts(writer, None, "refine", json!({"relates_to": [&id]}));
+    let replaced = asserts(writer, None, "refine", &json!({"relates_to": [&id]}));
     let newer = text(&replaced["message"]["claims"][0]);
     let before = claim(writer, &id);
     assert_eq!((&before["state"], &before["superseded_by"]), (&json!("superseded"), &json!(newer)));
@@ -180,7 +180,7 @@ fn words_of_many_scripts_are_found_and_user_text_is_never_syntax() {
     };
     let ticket = says("Siehe POL-358 und Straße");
     let chinese = says("我们讨论中文搜索");
-    let asserted = asserts(writer, None, "note", json!({"body": "a claim"}));
+    let asserted = asserts(writer, None, "note", &json!({"body": "a claim"}));
     let finds = |world: &World, query: &str| -> Vec<(String, String)> {
         let found = world.person("writer").get(&format!("/search?q={query}")).expect(200);
         let items = found["items"].as_array().expect("items").clone();
@@ -238,7 +238,7 @@ fn events_tell_everything_committed_in_order_and_go_on_where_they_stopped() {
     let (writer, other) = (world.person("writer"), world.person("other"));
     let bearer = format!("Authorization: Bearer {}\r\n", writer.client.token().expect("a token"));
     let start = text(&writer.get("/inbox").expect(200)["cursor"]);
-    let asserted = asserts(writer, None, "ask", json!({}));
+    let asserted = asserts(writer, None, "ask", &json!({}));
     let thread = text(&asserted["thread"]["id"]);
     other.posts(&thread, &json!({"kind": "answer", "body": "yes"})).expect(201);
     let id = text(&asserted["message"]["claims"][0]);
