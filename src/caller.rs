@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use parley_language::words::Origin;
+use parley_language::words::{Origin, Right};
 use parley_language::{Author, Rights, Speaker};
 
 use crate::rate::Allowance;
@@ -61,6 +61,11 @@ impl Caller {
     /// Whether it is the human.
     pub fn is_human(&self) -> bool {
         matches!(self, Self::Human(_))
+    }
+
+    /// Whether it reviews requests, and so sees those of others: holders of `grant`, and the human.
+    pub fn reviews(&self) -> bool {
+        self.is_human() || self.rights().has(Right::Grant)
     }
 
     /// How often it may call.

@@ -13,6 +13,7 @@ use parley_language::desk::Token;
 use subtle::ConstantTimeEq;
 
 use crate::caller::{Caller, Holder};
+use crate::config::LimitSettings;
 use crate::rate::{Addresses, Allowance};
 use crate::token;
 
@@ -33,28 +34,28 @@ pub struct Callers {
     human: Caller,
     operator_hash: [u8; 32],
     addresses: Addresses,
-    requests_per_minute: u32,
+    limits: LimitSettings,
 }
 
 impl Callers {
     /// With the hash of the operator's key, and how often a caller and an address may call.
-    pub fn new(
-        operator_hash: [u8; 32],
-        requests_per_minute: u32,
-        requests_per_minute_anonymous: u32,
-    ) -> Self {
+    pub fn new(operator_hash: [u8; 32], limits: &LimitSettings) -> Self {
+        let (anonymous, applications) =
+            (limits.requests_per_minute_anonymous, limits.token_requests_per_hour);
+        let address =
+            move || Allowance::per_minute(anonymous).with_applications_per_hour(applications);
         let holder = Holder {
             line: Arc::from(HUMAN),
             rights: Rights::READ,
             token: None,
-            allowance: Arc::new(Allowance::per_minute(requests_per_minute)),
+            allowance: Arc::new(named(limits)),
         };
         Self {
             known: DashMap::new(),
             human: Caller::Human(Arc::new(holder)),
             operator_hash,
-            addresses: Addresses::per_minute(requests_per_minute_anonymous),
-            requests_per_minute,
+            addresses: Addresses::each(address),
+            limits: limits.clone(),
         }
     }
 
@@ -83,9 +84,7 @@ impl Callers {
     fn learn(&self, number: u64, token: Arc<Token>) -> Caller {
         let allowance = match self.known.get(&number).map(|known| known.caller.clone()) {
             Some(Caller::Token(holder)) => Arc::clone(&holder.allowance),
-            Some(Caller::Nobody(_) | Caller::Human(_)) | None => {
-                Arc::new(Allowance::per_minute(self.requests_per_minute))
-            }
+            Some(Caller::Nobody(_) | Caller::Human(_)) | None => Arc::new(named(&self.limits)),
         };
         let holder = Holder {
             line: Arc::clone(&token.line),
@@ -116,6 +115,12 @@ impl Callers {
 
     /// The allowance of a token.
     pub fn requests_per_minute(&self) -> u32 {
-        self.requests_per_minute
+        self.limits.requests_per_minute
     }
+}
+
+/// The allowance of somebody with a name.
+fn named(limits: &LimitSettings) -> Allowance {
+    Allowance::per_minute(limits.requests_per_minute)
+        .with_applications_per_hour(limits.token_requests_per_hour)
 }

@@ -150,6 +150,10 @@ pub struct LimitSettings {
     pub requests_per_minute_anonymous: u32,
     /// Calls of `wait` at a time.
     pub waits_max: usize,
+    /// Applications for tokens an hour from one caller.
+    pub token_requests_per_hour: u32,
+    /// Applications that may wait for a decision.
+    pub token_requests_pending_max: usize,
 }
 
 /// The section `threads`.

@@ -217,7 +217,7 @@ impl Reader {
         }
         match feed.after(self.position, STEP).await {
             Ok(batch) => {
-                let told = Told { forum: &self.forum, filter: self.filter };
+                let told = Told { forum: &self.forum, caller: &self.caller, filter: self.filter };
                 for stored in batch {
                     let events = told.events(&stored).await;
                     self.ready.extend(events.into_iter().skip(self.skip));

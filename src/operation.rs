@@ -338,8 +338,7 @@ impl Needs {
 
 /// The refusal of a missing or unknown credential.
 pub(crate) fn unauthenticated() -> Refusal {
-    let error =
-        "a valid token is needed: send `Authorization: Bearer <token>`; the operator issues tokens";
+    let error = "a valid token is needed: send `Authorization: Bearer <token>`; apply for one with post_tokens_request";
     Refusal::new(Reason::Unauthenticated, error)
 }
 

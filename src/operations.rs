@@ -5,9 +5,11 @@ pub mod boards;
 pub mod catalogue;
 pub mod claims;
 pub mod events;
+pub mod features;
 pub mod inbox;
 pub mod manifest;
 pub mod messages;
+pub mod requests;
 pub mod search;
 pub mod threads;
 pub mod tokens;
@@ -53,6 +55,27 @@ impl Paging {
         let from = cursor::read_count(self.cursor.as_deref())?.min(length);
         let to = (from + self.limit()).min(length);
         Ok((page(from, to), (to < length).then(|| cursor::count(to))))
+    }
+
+    /// Picks a page out of things that are numbered from 1 without gaps: those that `find` wants, in their order.
+    ///
+    /// # Errors
+    /// `invalid_body` for a cursor of another list.
+    pub fn pick<T>(
+        &self,
+        numbers: std::ops::RangeInclusive<u64>,
+        mut find: impl FnMut(u64) -> Option<T>,
+    ) -> Result<(Vec<T>, Option<String>), Refusal> {
+        let from = cursor::read_count(self.cursor.as_deref())? as u64 + 1;
+        let mut items = Vec::new();
+        for number in from.max(*numbers.start())..=*numbers.end() {
+            let Some(item) = find(number) else { continue };
+            if items.len() == self.limit() {
+                return Ok((items, Some(cursor::count(number as usize - 1))));
+            }
+            items.push(item);
+        }
+        Ok((items, None))
     }
 }
 
@@ -101,6 +124,17 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("search",                        GET,  "/search",                    Needs::Read,               &[BoardNotFound, ThreadNotFound],                                      search::find),
         Operation::new("post_events_ticket",            POST, "/events/ticket",             Needs::Read,               &[],                                                                   events::ticket).created(),
         Operation::new("post_tokens",                   POST, "/tokens",                    Needs::Human,              &[],                                                                   tokens::issue).created().guarded(no_live_token),
+        Operation::new("get_tokens",                    GET,  "/tokens",                    Needs::Right(Right::Grant), &[],                                                                  tokens::list),
+        Operation::new("post_tokens_id_rights",         POST, "/tokens/{id}/rights",        Needs::Human,              &[NotFound, Conflict],                                                 tokens::set_rights).idempotent(),
+        Operation::new("post_tokens_id_revoke",         POST, "/tokens/{id}/revoke",        Needs::Human,              &[NotFound],                                                           tokens::revoke).idempotent().destructive(),
+        Operation::new("post_tokens_request",           POST, "/tokens/request",            Needs::Public,             &[],                                                                   requests::apply).created().guarded(no_live_token),
+        Operation::new("get_token_requests",            GET,  "/token-requests",            Needs::Read,               &[],                                                                   requests::list),
+        Operation::new("get_token_requests_id",         GET,  "/token-requests/{id}",       Needs::Read,               &[RequestNotFound, RequestForbidden],                                  requests::one),
+        Operation::new("post_token_requests_id_review", POST, "/token-requests/{id}/review", Needs::Right(Right::Grant), &[RequestNotFound, RequestForbidden, RequestDecided],                requests::review).guarded(no_live_token),
+        Operation::new("post_token_requests_id_withdraw", POST, "/token-requests/{id}/withdraw", Needs::Read,         &[RequestNotFound, RequestForbidden, RequestDecided],                  requests::withdraw).destructive(),
+        Operation::new("post_features",                 POST, "/features",                  Needs::Write,              &[],                                                                   features::ask).created().guarded(no_live_token),
+        Operation::new("get_features",                  GET,  "/features",                  Needs::Read,               &[],                                                                   features::list),
+        Operation::new("post_features_id_status",       POST, "/features/{id}/status",      Needs::Right(Right::Grant), &[NotFound],                                                          features::mark).guarded(no_live_token),
         Operation::new("list_api_operations",           GET,  "/operations",                Needs::Read,               &[],                                                                   catalogue.list()),
         Operation::new("get_api_operation",             GET,  "/operations/{key}",          Needs::Read,               &[OperationNotFound],                                                  catalogue.get()),
         Operation::new("call_api_operation",            POST, "",                           Needs::Read,               &Reason::ALL,                                                          catalogue.call()).mcp_only(),

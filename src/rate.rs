@@ -5,8 +5,8 @@
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use actix_web::http::header::HeaderValue;
@@ -15,11 +15,13 @@ use dashmap::DashMap;
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
-use governor::{Quota, RateLimiter};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use parley_language::reason::{Details, Reason, Refusal};
 
 /// The window of every allowance: seconds.
 const WINDOW: u64 = 60;
+/// The window of applications: seconds.
+const HOUR: u64 = 3600;
 
 /// The most addresses that are counted apart; past it, new ones share one allowance.
 pub const ADDRESSES: usize = 65_536;
@@ -31,6 +33,9 @@ pub struct Allowance {
     limiter: Limiter,
     per_minute: u32,
     policy: HeaderValue,
+    applications_per_hour: NonZeroU32,
+    /// Made with the first application.
+    applications: OnceLock<DefaultDirectRateLimiter>,
 }
 
 /// What is left of an allowance after a request, as the headers tell it.
@@ -59,7 +64,35 @@ impl Allowance {
         let limiter = RateLimiter::direct(Quota::per_minute(requests))
             .with_middleware::<StateInformationMiddleware>();
         let policy = header(format!("\"minute\";q={requests};w={WINDOW}").into_bytes());
-        Self { limiter, per_minute: requests.get(), policy }
+        let applications_per_hour = NonZeroU32::MAX;
+        let applications = OnceLock::new();
+        Self { limiter, per_minute: requests.get(), policy, applications_per_hour, applications }
+    }
+
+    /// The same, with so many applications for tokens an hour; zero counts as one.
+    #[must_use]
+    pub fn with_applications_per_hour(mut self, applications: u32) -> Self {
+        self.applications_per_hour = NonZeroU32::new(applications).unwrap_or(NonZeroU32::MIN);
+        self
+    }
+
+    /// Counts one application for a token.
+    ///
+    /// # Errors
+    /// When none is left; then nothing is counted.
+    pub fn apply(&self) -> Result<(), Exhausted> {
+        let quota = || Quota::per_hour(self.applications_per_hour);
+        let limiter = self.applications.get_or_init(|| RateLimiter::direct(quota()));
+        limiter.check().map_err(|not_until| {
+            let wait = not_until.wait_time_from(limiter.clock().now());
+            let retry_after_seconds = (wait.as_millis().div_ceil(1000) as u64).max(1);
+            Exhausted { retry_after_seconds, standing: self.standing(0) }
+        })
+    }
+
+    /// For how many seconds after its last use something of it may still be used up.
+    fn memory_seconds(&self) -> u64 {
+        if self.applications.get().is_some() { HOUR } else { WINDOW }
     }
 
     /// Counts one request.
@@ -121,7 +154,7 @@ fn header(text: Vec<u8>) -> HeaderValue {
 /// The allowances of those who call without a token, by address. An IPv6 network of 64 bits counts as one address.
 pub struct Addresses {
     seen: DashMap<IpAddr, Seen>,
-    per_minute: u32,
+    fresh: Box<dyn Fn() -> Allowance + Send + Sync>,
     bound: usize,
     crowd: Arc<Allowance>,
     start: Instant,
@@ -134,17 +167,17 @@ struct Seen {
 }
 
 impl Addresses {
-    /// So many requests a minute for each address.
-    pub fn per_minute(requests: u32) -> Self {
-        Self::bounded(requests, ADDRESSES)
+    /// An allowance like this for each address.
+    pub fn each(fresh: impl Fn() -> Allowance + Send + Sync + 'static) -> Self {
+        Self::bounded(fresh, ADDRESSES)
     }
 
-    fn bounded(per_minute: u32, bound: usize) -> Self {
+    fn bounded(fresh: impl Fn() -> Allowance + Send + Sync + 'static, bound: usize) -> Self {
         Self {
             seen: DashMap::new(),
-            per_minute,
             bound,
-            crowd: Arc::new(Allowance::per_minute(per_minute)),
+            crowd: Arc::new(fresh()),
+            fresh: Box::new(fresh),
             start: Instant::now(),
             swept: AtomicU64::new(0),
         }
@@ -166,7 +199,7 @@ impl Addresses {
             }
         }
         let seen = self.seen.entry(address).or_insert_with(|| Seen {
-            allowance: Arc::new(Allowance::per_minute(self.per_minute)),
+            allowance: Arc::new((self.fresh)()),
             last: AtomicU64::new(now),
         });
         Arc::clone(&seen.allowance)
@@ -183,7 +216,10 @@ impl Addresses {
         {
             return;
         }
-        self.seen.retain(|_, seen| now.saturating_sub(seen.last.load(Ordering::Relaxed)) <= WINDOW);
+        self.seen.retain(|_, seen| {
+            let unseen = now.saturating_sub(seen.last.load(Ordering::Relaxed));
+            unseen <= seen.allowance.memory_seconds()
+        });
     }
 }
 
@@ -216,8 +252,18 @@ mod tests {
     }
 
     #[test]
+    fn applications_are_counted_by_the_hour_beside_the_rest() {
+        let allowance = Allowance::per_minute(3).with_applications_per_hour(2);
+        assert_eq!(allowance.memory_seconds(), WINDOW);
+        assert!(allowance.apply().is_ok() && allowance.apply().is_ok());
+        assert!((1_000..=1_800).contains(&allowance.apply().unwrap_err().retry_after_seconds));
+        assert_eq!(allowance.memory_seconds(), HOUR);
+        assert!(allowance.check().is_ok());
+    }
+
+    #[test]
     fn past_the_bound_new_addresses_share_one_allowance() {
-        let addresses = Addresses::bounded(5, 2);
+        let addresses = Addresses::bounded(|| Allowance::per_minute(5), 2);
         let of = |last: u8| addresses.allowance(IpAddr::from([10, 0, 0, last]));
         assert!(Arc::ptr_eq(&of(1), &of(1)) && !Arc::ptr_eq(&of(1), &of(2)));
         assert!(Arc::ptr_eq(&of(3), &of(4)));

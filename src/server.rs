@@ -87,6 +87,7 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
         queue_per_thread_max: threads.queue_per_thread_max,
         idle_until_passivation: Duration::from_secs(threads.idle_seconds_until_passivation),
         active_max: threads.active_max,
+        token_requests_pending_max: config.limits.token_requests_pending_max,
     };
     let registry = Registry::open(Arc::clone(&journal), house).await?;
     if registry.shelves().boards().is_empty() {
@@ -97,11 +98,7 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     actix::spawn(registry.keep_feed());
     actix::spawn(registry.keep_courier());
     let limits = &config.limits;
-    let callers = Callers::new(
-        operator_hash,
-        limits.requests_per_minute,
-        limits.requests_per_minute_anonymous,
-    );
+    let callers = Callers::new(operator_hash, limits);
     let search = Search::open(registry.clone(), &config.storage.search_path())?;
     let forum = Forum::new(registry, callers, search, config);
     let surface = Surface::new(

@@ -1,6 +1,7 @@
 //! The objects of section 11 as they go out. Field names are exact: they may grow, never be renamed.
 
 mod claim;
+mod desk;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use serde_json::Value;
 use crate::forum::Forum;
 
 pub use claim::{AttestationObject, ClaimObject};
+pub use desk::{ExtensionObject, FeatureObject, RequestObject, TokenObject};
 
 /// A page of a list.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -19,7 +19,7 @@ const NAMED: [&str; 5] =
     ["wait", "search", "list_api_operations", "get_api_operation", "call_api_operation"];
 
 fn key_of(row: &Operation<Forum>) -> String {
-    let path = row.path.replace(['{', '}'], "");
+    let path = row.path.replace(['{', '}'], "").replace('-', "_");
     let words = path.split('/').filter(|word| !word.is_empty());
     std::iter::once(row.method.as_str().to_lowercase())
         .chain(words.map(String::from))
@@ -126,6 +126,11 @@ fn every_operation_admits_whom_its_row_names_on_both_surfaces() {
     }
 }
 
+/// What somebody says who applies.
+fn application(label: &str) -> Value {
+    json!({"label": label, "purpose": "To help.", "model": "m", "client": "c", "provider": "p", "contact": "x@example.org"})
+}
+
 /// One way to every reason that a row declares: who, which operation, with what.
 fn provocations(world: &World) -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let (writer, other, human) =
@@ -158,6 +163,13 @@ fn provocations(world: &World) -> Vec<(&'static str, &'static str, &'static str,
     human.post(&format!("/threads/{thread}/llm_reply"), &json!({"allowed": false})).expect(200);
     let (replaced, _) = asserts("writer", "", "note", none());
     asserts("writer", "", "refine", json!({"relates_to": [&replaced]}));
+    let applied = world.person("nobody").post("/tokens/request", &application("Codex")).expect(201);
+    let request = text(&applied["request_id"]);
+    let decided = world.person("nobody").post("/tokens/request", &application("Amp")).expect(201);
+    let decided = text(&decided["request_id"]);
+    human
+        .post(&format!("/token-requests/{decided}/review"), &json!({"decision": "rejected"}))
+        .expect(200);
     let (post, attest) = ("post_threads_id_messages", "post_claims_id_attest");
     vec![
         (
@@ -180,6 +192,27 @@ fn provocations(world: &World) -> Vec<(&'static str, &'static str, &'static str,
         ("forbidden", "verifier", "post_claims_id_verify", json!({"id": verifiers_claim})),
         ("verify_right_missing", "writer", "post_claims_id_verify", json!({"id": claim})),
         ("invalid_body", "reader", "post_inbox_ack", json!({"cursor": "pffffffffffff"})),
+        ("request_not_found", "reader", "get_token_requests_id", json!({"id": "req_999999"})),
+        ("request_forbidden", "writer", "get_token_requests_id", json!({"id": request})),
+        ("request_forbidden", "writer", "post_token_requests_id_withdraw", json!({"id": request})),
+        (
+            "request_decided",
+            "granter",
+            "post_token_requests_id_review",
+            json!({"id": decided, "decision": "approved"}),
+        ),
+        (
+            "token_right_missing",
+            "granter",
+            "post_token_requests_id_review",
+            json!({"id": request, "decision": "approved", "rights": ["lock"]}),
+        ),
+        (
+            "not_found",
+            "granter",
+            "post_features_id_status",
+            json!({"id": "ft_999999", "status": "done"}),
+        ),
         ("board_not_found", "writer", "get_boards_id", json!({"id": "nowhere"})),
         (
             "parent_not_found",
@@ -311,7 +344,7 @@ async fn a_server_that_drains_says_that_it_is_not_ready() {
     let journal = std::sync::Arc::new(parley_journal::memory::Memory::new());
     let registry =
         parley_actors::Registry::open(journal, parley_actors::registry::Settings::default()).await;
-    let callers = parley::callers::Callers::new([0; 32], 1, 1);
+    let callers = parley::callers::Callers::new([0; 32], &parley::config::Config::shipped().limits);
     let registry = registry.expect("an empty journal opens");
     let folder = tempfile::tempdir().expect("a folder");
     let search = parley::search::Search::open(registry.clone(), folder.path()).expect("an index");

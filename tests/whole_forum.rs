@@ -3,8 +3,6 @@
 #[expect(dead_code, reason = "each test file uses its part of the harness")]
 mod harness;
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use harness::{Person, World, text};
@@ -207,31 +205,6 @@ fn words_of_many_scripts_are_found_and_user_text_is_never_syntax() {
     assert!(finds(&world, "pol-358").contains(&message(&ticket)));
 }
 
-/// The events of a stream until `count` of them came: id, type, data.
-fn events(world: &World, query: &str, headers: &str, count: usize) -> Vec<(String, String, Value)> {
-    let mut stream = TcpStream::connect(world.addr()).expect("the server listens");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
-    write!(stream, "GET /api/v1/events{query} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n")
-        .expect("it takes a request");
-    let mut found = Vec::new();
-    let (mut id, mut kind) = (String::new(), String::new());
-    for line in BufReader::new(stream).lines() {
-        let line = line.expect("the stream goes on");
-        if let Some(rest) = line.strip_prefix("id: ") {
-            id = rest.to_owned();
-        } else if let Some(rest) = line.strip_prefix("event: ") {
-            kind = rest.to_owned();
-        } else if let Some(rest) = line.strip_prefix("data: ") {
-            let data = serde_json::from_str(rest).expect("data is JSON");
-            found.push((id.clone(), kind.clone(), data));
-            if found.len() == count {
-                return found;
-            }
-        }
-    }
-    panic!("the stream ended after {found:?}");
-}
-
 #[test]
 fn events_tell_everything_committed_in_order_and_go_on_where_they_stopped() {
     let world = World::start();
@@ -244,7 +217,7 @@ fn events_tell_everything_committed_in_order_and_go_on_where_they_stopped() {
     let id = text(&asserted["message"]["claims"][0]);
     other.post(&format!("/claims/{id}/attest"), &json!({"verdict": "supports"})).expect(201);
     let from = |id: &str| format!("{bearer}Last-Event-ID: {id}\r\n");
-    let all = events(&world, "", &from(&start), 8);
+    let all = world.events("", &from(&start), 8);
     let kinds: Vec<&str> = all.iter().map(|(_, kind, _)| kind.as_str()).collect();
     assert_eq!(
         kinds,
@@ -255,13 +228,13 @@ fn events_tell_everything_committed_in_order_and_go_on_where_they_stopped() {
     }
     // From every place, the rest; also from between the events of one record.
     for (at, (id, _, _)) in all.iter().enumerate().take(7) {
-        assert_eq!(events(&world, "", &from(id), 7 - at), all[at + 1..]);
+        assert_eq!(world.events("", &from(id), 7 - at), all[at + 1..]);
     }
-    assert_eq!(events(&world, &format!("?thread={thread}"), &from(&start), 8), all);
+    assert_eq!(world.events(&format!("?thread={thread}"), &from(&start), 8), all);
     // A ticket opens one stream, once.
     let ticket = text(&writer.post("/events/ticket", &json!({})).expect(201)["ticket"]);
     let query = format!("?ticket={ticket}");
-    assert_eq!(events(&world, &query, &format!("Last-Event-ID: {start}\r\n"), 8), all);
+    assert_eq!(world.events(&query, &format!("Last-Event-ID: {start}\r\n"), 8), all);
     let nobody = world.person("nobody");
     nobody.get(&format!("/events{query}")).expect_refused("unauthenticated");
     nobody.get("/events").expect_refused("unauthenticated");

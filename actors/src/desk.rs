@@ -1,4 +1,4 @@
-//! The desk actor: boards and tokens, one act at a time. Its stream is short, so it is read whole at the start.
+//! The desk actor: boards, tokens, access requests and feature requests, one act at a time. Its stream is short, so it is read whole at the start.
 //!
 //! Readers never ask the actor: they look at [`Shelves`], which it fills after an event is durable.
 
@@ -7,7 +7,8 @@ use std::sync::Arc;
 use actix::{Actor, ActorFutureExt, AtomicResponse, Context, Handler, Message, WrapFuture};
 use dashmap::DashMap;
 use parley_journal::{Append, AppendError, Journal, ReadError, Record, append_and_wait};
-use parley_language::desk::{Board, Desk, DeskAct, DeskEvent, Token};
+use parley_language::desk::{AccessRequest, Board, Desk, DeskAct, DeskEvent, Feature, Token};
+use parley_language::id::{FeatureId, RequestId, TokenId};
 use parley_language::{BoardId, Refusal, Time};
 
 use crate::record;
@@ -18,6 +19,10 @@ pub struct Shelves {
     boards: DashMap<u64, Arc<Board>>,
     slugs: DashMap<Arc<str>, u64>,
     tokens: DashMap<u64, Arc<Token>>,
+    requests: DashMap<u64, Arc<AccessRequest>>,
+    /// The request that a token came with.
+    applied: DashMap<u64, RequestId>,
+    features: DashMap<u64, Arc<Feature>>,
 }
 
 impl Shelves {
@@ -42,17 +47,92 @@ impl Shelves {
         self.tokens.get(&number).map(|token| Arc::clone(&token))
     }
 
-    fn tell(&self, event: &DeskEvent) {
+    /// An access request.
+    pub fn request(&self, id: RequestId) -> Option<Arc<AccessRequest>> {
+        self.requests.get(&id.number).map(|request| Arc::clone(&request))
+    }
+
+    /// The request that a token came with.
+    pub fn request_of(&self, token: u64) -> Option<Arc<AccessRequest>> {
+        let id = *self.applied.get(&token)?;
+        self.request(id)
+    }
+
+    /// A feature request.
+    pub fn feature(&self, id: FeatureId) -> Option<Arc<Feature>> {
+        self.features.get(&id.number).map(|feature| Arc::clone(&feature))
+    }
+
+    /// How many tokens there are; they are numbered from 1 without gaps.
+    pub fn tokens_len(&self) -> u64 {
+        self.tokens.len() as u64
+    }
+
+    /// How many access requests there are; they are numbered from 1 without gaps.
+    pub fn requests_len(&self) -> u64 {
+        self.requests.len() as u64
+    }
+
+    /// How many feature requests there are; they are numbered from 1 without gaps.
+    pub fn features_len(&self) -> u64 {
+        self.features.len() as u64
+    }
+
+    /// Shows everything as it stands, and nothing as it stood before.
+    fn show(&self, desk: &Desk) {
+        desk.boards().for_each(|board| self.show_board(board));
+        desk.tokens().for_each(|token| self.show_token(token));
+        desk.requests().for_each(|request| self.show_request(request));
+        desk.features().for_each(|feature| self.show_feature(feature));
+    }
+
+    /// Shows what an event has changed.
+    fn tell(&self, desk: &Desk, event: &DeskEvent) {
+        let token =
+            |id: TokenId| desk.find_token(id).into_iter().for_each(|it| self.show_token(it));
+        let request = |id| desk.find_request(id).into_iter().for_each(|it| self.show_request(it));
+        let feature = |id| desk.find_feature(id).into_iter().for_each(|it| self.show_feature(it));
         match event {
-            DeskEvent::BoardMade(board) => {
-                self.boards.insert(board.number, Arc::new(board.clone()));
-                // The slug last: whoever finds it finds the board.
-                self.slugs.insert(Arc::clone(&board.slug), board.number);
+            DeskEvent::BoardMade(board) => self.show_board(board),
+            DeskEvent::TokenIssued(issued) => self.show_token(issued),
+            DeskEvent::AccessRequested { request: asked, .. } => {
+                self.show_request(asked);
+                token(asked.token);
             }
-            DeskEvent::TokenIssued(token) => {
-                self.tokens.insert(token.id.number, Arc::new(token.clone()));
+            DeskEvent::RequestReviewed(reviewed) => {
+                if let Some(asked) = desk.find_request(reviewed.id) {
+                    token(asked.token);
+                }
+                request(reviewed.id);
             }
+            DeskEvent::RequestWithdrawn { id, .. } => request(*id),
+            DeskEvent::RightsChanged { id, .. } => token(*id),
+            DeskEvent::TokenRevoked { id, .. } => {
+                token(*id);
+                desk.request_of(*id).into_iter().for_each(|it| self.show_request(it));
+            }
+            DeskEvent::FeatureAsked(asked) => feature(asked.id),
+            DeskEvent::FeatureMarked(marked) => feature(marked.id),
         }
+    }
+
+    fn show_board(&self, board: &Board) {
+        self.boards.insert(board.number, Arc::new(board.clone()));
+        // The slug last: whoever finds it finds the board.
+        self.slugs.insert(Arc::clone(&board.slug), board.number);
+    }
+
+    fn show_token(&self, token: &Token) {
+        self.tokens.insert(token.id.number, Arc::new(token.clone()));
+    }
+
+    fn show_request(&self, request: &AccessRequest) {
+        self.requests.insert(request.id.number, Arc::new(request.clone()));
+        self.applied.insert(request.token.number, request.id);
+    }
+
+    fn show_feature(&self, feature: &Feature) {
+        self.features.insert(feature.id.number, Arc::new(feature.clone()));
     }
 }
 
@@ -101,8 +181,8 @@ async fn read(journal: &dyn Journal, shelves: &Shelves) -> Result<(Desk, u64), R
         let event: DeskEvent =
             record::decode(&stored.body).map_err(|error| ReadError(error.to_string()))?;
         desk.apply(&event);
-        shelves.tell(&event);
     }
+    shelves.show(&desk);
     Ok((desk, log.len() as u64))
 }
 
@@ -164,7 +244,7 @@ impl DeskActor {
         }
         self.desk.apply(&event);
         self.length += 1;
-        self.shelves.tell(&event);
+        self.shelves.tell(&self.desk, &event);
         Ok(event)
     }
 }

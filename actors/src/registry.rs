@@ -6,6 +6,7 @@
 mod answer;
 mod claims;
 mod courier;
+mod desk;
 mod images;
 mod inbox;
 mod opening;
@@ -21,16 +22,15 @@ use std::time::{Duration, Instant, SystemTime};
 use actix::Addr;
 use dashmap::DashMap;
 use parley_journal::{Journal, Reference};
-use parley_language::desk::{Board, DeskAct, DeskEvent, Token};
 use parley_language::thread::{Act, Summary};
 use parley_language::{Refusal, Speaker, ThreadId, Time};
 use tokio::sync::{Mutex, OnceCell, Semaphore, oneshot};
 
 pub use self::images::Picture;
 
-use self::answer::{no, not_found, unavailable, unknown};
+use self::answer::{no, not_found, unavailable};
 use self::opening::Log;
-use crate::desk::{AskDesk, DeskActor, No, Shelves};
+use crate::desk::{DeskActor, Shelves};
 use crate::directory::Directory;
 use crate::feed::Feed;
 use crate::lines::Lines;
@@ -46,6 +46,8 @@ pub struct Settings {
     pub idle_until_passivation: Duration,
     /// Actors awake at a time; beyond it the longest idle leave.
     pub active_max: usize,
+    /// Access requests that may wait for a decision.
+    pub token_requests_pending_max: usize,
 }
 
 impl Default for Settings {
@@ -54,6 +56,7 @@ impl Default for Settings {
             queue_per_thread_max: 1_024,
             idle_until_passivation: Duration::from_secs(300),
             active_max: 100_000,
+            token_requests_pending_max: 10_000,
         }
     }
 }
@@ -155,49 +158,6 @@ impl Registry {
     /// `thread_not_found`.
     pub fn known(&self, thread: ThreadId) -> Result<Arc<Summary>, Refusal> {
         self.0.directory.line(thread).ok_or_else(|| not_found(thread))
-    }
-
-    /// Makes a board.
-    ///
-    /// # Errors
-    /// The desk's refusals, `unavailable`, `internal`.
-    pub async fn make_board(
-        &self,
-        slug: Option<String>,
-        title: String,
-        description: String,
-    ) -> Result<Board, Refusal> {
-        match self.ask_desk(DeskAct::MakeBoard { slug, title, description }).await? {
-            DeskEvent::BoardMade(board) => Ok(board),
-            DeskEvent::TokenIssued(_) => unreachable!("the desk answers what it was asked"),
-        }
-    }
-
-    /// Issues a token of which only the hash is kept.
-    ///
-    /// # Errors
-    /// `unavailable`, `internal`.
-    pub async fn issue_token(
-        &self,
-        realm: String,
-        label: String,
-        rights: parley_language::Rights,
-        secret_hash: [u8; 32],
-    ) -> Result<Token, Refusal> {
-        match self.ask_desk(DeskAct::IssueToken { realm, label, rights, secret_hash }).await? {
-            DeskEvent::TokenIssued(token) => Ok(token),
-            DeskEvent::BoardMade(_) => unreachable!("the desk answers what it was asked"),
-        }
-    }
-
-    async fn ask_desk(&self, act: DeskAct) -> Result<DeskEvent, Refusal> {
-        match self.0.desk.send(AskDesk { act, at: now() }).await {
-            Ok(Ok(event)) => Ok(event),
-            Ok(Err(No::Refused(refusal))) => Err(refusal),
-            Ok(Err(No::Unavailable(why))) => Err(unavailable(&why)),
-            Ok(Err(No::Unknown(why))) => Err(unknown(&why)),
-            Err(mailbox) => Err(unknown(&mailbox.to_string())),
-        }
     }
 
     /// Sends idle actors away, for ever. To be spawned once.

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use parley_actors::lines::LineEvent;
 use parley_actors::record::{Content, decode, encode};
 use parley_language::claim::Refutation;
-use parley_language::desk::{Board, DeskEvent, Token};
+use parley_language::desk::{
+    AccessRequest, Application, Board, DeskEvent, Feature, FeatureMark, FeatureState, Marked,
+    RequestState, Reviewed, Token,
+};
 use parley_language::envelope::Evidence;
 use parley_language::event::{
     Attestation, Claim, ClientRef, Event, Fact, Image, Mark, Message, Standing,
@@ -130,6 +133,65 @@ fn desk() -> Vec<DeskEvent> {
     vec![DeskEvent::BoardMade(board), DeskEvent::TokenIssued(token)]
 }
 
+fn requests() -> Vec<DeskEvent> {
+    let text = |text: &str| Arc::<str>::from(text);
+    let DeskEvent::TokenIssued(token) = desk().remove(1) else { panic!("the second is a token") };
+    let request = AccessRequest {
+        id: Id::new(7),
+        token: token.id,
+        line: text("parley:scout"),
+        application: Application {
+            label: text("Scout"),
+            purpose: text("To look around."),
+            model: text("m"),
+            client: text("c"),
+            provider: text("p"),
+            contact: text("x@example.org"),
+        },
+        status: RequestState::Pending,
+        rights: None,
+        reason: None,
+        reviewed_by: None,
+        created_at: Time(2),
+        updated_at: Time(3),
+    };
+    let reviewed = Reviewed {
+        id: request.id,
+        status: RequestState::Approved,
+        rights: Some(Rights::of([Right::Write])),
+        reason: Some(text("welcome")),
+        by: text("human:operator"),
+        at: Time(4),
+    };
+    let feature = Feature {
+        id: Id::new(3),
+        author: by(Origin::Llm),
+        title: text("Dark"),
+        body: text("For the night."),
+        status: FeatureState::Open,
+        note: None,
+        marked_by: None,
+        created_at: Time(5),
+        updated_at: Time(5),
+    };
+    let marked = Marked {
+        id: feature.id,
+        mark: FeatureMark::Done,
+        note: Some(text("here")),
+        by: text("human:operator"),
+        at: Time(6),
+    };
+    vec![
+        DeskEvent::AccessRequested { request, token: token.clone() },
+        DeskEvent::RequestReviewed(reviewed),
+        DeskEvent::RequestWithdrawn { id: Id::new(7), at: Time(5) },
+        DeskEvent::RightsChanged { id: token.id, rights: Rights::READ },
+        DeskEvent::TokenRevoked { id: token.id, at: Time(6) },
+        DeskEvent::FeatureAsked(feature),
+        DeskEvent::FeatureMarked(marked),
+    ]
+}
+
 fn lines() -> Vec<(Arc<str>, LineEvent)> {
     let acknowledged =
         LineEvent::Acknowledged { extension: Some("worker-2".into()), cursor: 12, at: Time(3) };
@@ -192,6 +254,7 @@ fn version_1_reads_and_writes_these_bytes_for_ever() {
     assert!(decode::<Summary>(&bytes(lines.next().unwrap())).is_err());
     check(&events()[6..], &mut lines);
     check(&self::lines(), &mut lines);
+    check(&requests(), &mut lines);
     assert_eq!(decode::<Summary>(&encode(&line())), Ok(line()));
     assert_eq!(lines.next(), None);
 }

@@ -40,6 +40,8 @@ const RANGES: &[(&str, Range)] = &[
     ("limits.requests_per_minute",               Range::Between(1, 1_000_000_000)),
     ("limits.requests_per_minute_anonymous",     Range::Between(1, 1_000_000_000)),
     ("limits.waits_max",                         Range::Between(1, 1_000_000)),
+    ("limits.token_requests_per_hour",           Range::Between(1, 1_000_000)),
+    ("limits.token_requests_pending_max",        Range::Between(1, 1_000_000)),
     ("threads.queue_per_thread_max",             Range::Between(1, 65_536)),
     ("threads.idle_seconds_until_passivation",   Range::Between(1, 86_400)),
     ("threads.active_max",                       Range::Between(16, 10_000_000)),

@@ -8,20 +8,24 @@ use parley_actors::view::{Change, Said, View};
 use parley_journal::Stored;
 use parley_language::desk::DeskEvent;
 use parley_language::event::{Event, Fact, Standing};
+use parley_language::id::{FeatureId, RequestId};
 use parley_language::{ClaimId, ThreadId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Filter;
+use crate::caller::Caller;
 use crate::cursor;
 use crate::forum::Forum;
 use crate::wire::{
-    AttestationObject, BoardObject, ClaimObject, EventObject, MessageObject, ThreadObject,
+    AttestationObject, BoardObject, ClaimObject, EventObject, FeatureObject, MessageObject,
+    RequestObject, ThreadObject,
 };
 
 /// To whom, and what of it.
 pub(super) struct Told<'a> {
     pub(super) forum: &'a Forum,
+    pub(super) caller: &'a Caller,
     pub(super) filter: Filter,
 }
 
@@ -110,8 +114,35 @@ impl Told<'_> {
                 let counters = self.forum.registry().directory().counters(board.number);
                 vec![draft("board", &BoardObject::new(board, counters))]
             }
-            DeskEvent::TokenIssued(_) => Vec::new(),
+            DeskEvent::AccessRequested { request, .. } => self.request(request.id),
+            DeskEvent::RequestReviewed(reviewed) => self.request(reviewed.id),
+            DeskEvent::RequestWithdrawn { id, .. } => self.request(*id),
+            DeskEvent::FeatureAsked(feature) => self.feature(feature.id),
+            DeskEvent::FeatureMarked(marked) => self.feature(marked.id),
+            DeskEvent::TokenIssued(_)
+            | DeskEvent::RightsChanged { .. }
+            | DeskEvent::TokenRevoked { .. } => Vec::new(),
         }
+    }
+
+    /// An access request is for reviewers and its applicant (13.11).
+    fn request(&self, id: RequestId) -> Vec<Draft> {
+        let request = self.forum.registry().shelves().request(id);
+        let request = request.filter(|request| self.may_see(&request.line));
+        let object = request.map(|request| RequestObject::from(&*request));
+        object.iter().map(|object| draft("token_request", object)).collect()
+    }
+
+    /// A feature request is for reviewers and whoever asked (13.11).
+    fn feature(&self, id: FeatureId) -> Vec<Draft> {
+        let feature = self.forum.registry().shelves().feature(id);
+        let feature = feature.filter(|feature| self.may_see(&feature.author.line));
+        let object = feature.map(|feature| FeatureObject::from(&*feature));
+        object.iter().map(|object| draft("feature", object)).collect()
+    }
+
+    fn may_see(&self, line: &Arc<str>) -> bool {
+        self.caller.reviews() || self.caller.line() == Some(line)
     }
 }
 

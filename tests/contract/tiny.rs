@@ -43,7 +43,7 @@ impl Tiny {
             reader: Caller::Token(holder("tiny:reader", Rights::READ, 60_000)),
             hasty: Caller::Token(holder("tiny:hasty", Rights::READ, 2)),
             human: Caller::Human(holder("human:operator", Rights::READ, 60_000)),
-            addresses: Addresses::per_minute(anonymous),
+            addresses: Addresses::each(move || Allowance::per_minute(anonymous)),
         }))
     }
 }

@@ -5,7 +5,10 @@ mod reply;
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
+use std::time::Duration;
 
 use parley::client::{Client, Era, Mcp, NoAnswer};
 use parley::config::Config;
@@ -83,6 +86,36 @@ impl World {
     /// One of: nobody, reader, writer, other, locker, verifier, granter, human.
     pub(crate) fn person(&self, name: &str) -> &Person {
         &self.people[name]
+    }
+
+    /// The events of a stream until `count` of them came: id, type, data.
+    pub(crate) fn events(
+        &self,
+        query: &str,
+        headers: &str,
+        count: usize,
+    ) -> Vec<(String, String, Value)> {
+        let mut stream = TcpStream::connect(self.addr()).expect("the server listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
+        write!(stream, "GET /api/v1/events{query} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n")
+            .expect("it takes a request");
+        let mut found = Vec::new();
+        let (mut id, mut kind) = (String::new(), String::new());
+        for line in BufReader::new(stream).lines() {
+            let line = line.expect("the stream goes on");
+            if let Some(rest) = line.strip_prefix("id: ") {
+                id = rest.to_owned();
+            } else if let Some(rest) = line.strip_prefix("event: ") {
+                kind = rest.to_owned();
+            } else if let Some(rest) = line.strip_prefix("data: ") {
+                let data = serde_json::from_str(rest).expect("data is JSON");
+                found.push((id.clone(), kind.clone(), data));
+                if found.len() == count {
+                    return found;
+                }
+            }
+        }
+        panic!("the stream ended after {found:?}");
     }
 
     /// Where the server is.

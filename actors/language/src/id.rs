@@ -33,6 +33,12 @@ pub enum Images {}
 /// The series of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tokens {}
+/// The series of access requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Requests {}
+/// The series of feature requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Features {}
 
 impl Series for Threads {
     const PREFIX: &'static str = "th";
@@ -58,6 +64,14 @@ impl Series for Tokens {
     const PREFIX: &'static str = "tok";
     const NOUN: &'static str = "token";
 }
+impl Series for Requests {
+    const PREFIX: &'static str = "req";
+    const NOUN: &'static str = "access request";
+}
+impl Series for Features {
+    const PREFIX: &'static str = "ft";
+    const NOUN: &'static str = "feature request";
+}
 
 /// One id of a series.
 pub struct Id<S> {
@@ -78,6 +92,10 @@ pub type AttestationId = Id<Attestations>;
 pub type ImageId = Id<Images>;
 /// `tok_3`
 pub type TokenId = Id<Tokens>;
+/// `req_4`
+pub type RequestId = Id<Requests>;
+/// `ft_5`
+pub type FeatureId = Id<Features>;
 
 impl<S> Id<S> {
     /// The id with this number.

@@ -54,3 +54,11 @@ pub const BOARD_TITLE: usize = 200;
 pub const BOARD_DESCRIPTION: usize = 500;
 /// A token's label: code points.
 pub const LABEL: usize = 200;
+/// The purpose of an application, code points.
+pub const PURPOSE: usize = 500;
+/// The reason of a review and the note on a feature request, code points.
+pub const REMARK: usize = 500;
+/// The title of a feature request, code points.
+pub const FEATURE_TITLE: usize = 200;
+/// The body of a feature request, code points.
+pub const FEATURE_BODY: usize = 2_000;

@@ -24,12 +24,16 @@ use parley_language::Reason;
 use table::{Outcome, Row};
 
 /// Every reason that the language itself gives, in the order in which they win over each other.
-const REASONS: [Reason; 15] = [
+const REASONS: [Reason; 20] = [
+    Reason::TokenRightMissing,
     Reason::InvalidBody,
+    Reason::RequestNotFound,
     Reason::ThreadNotFound,
     Reason::ParentNotFound,
     Reason::ClaimNotFound,
     Reason::NotFound,
+    Reason::RequestForbidden,
+    Reason::RequestDecided,
     Reason::ThreadClosed,
     Reason::LlmReplyForbidden,
     Reason::ThreadAuthorityMissing,
@@ -40,10 +44,11 @@ const REASONS: [Reason; 15] = [
     Reason::ClaimSuperseded,
     Reason::Conflict,
     Reason::Forbidden,
+    Reason::Unavailable,
 ];
 
 /// Every rule under which the language calls a body invalid. Those of the shape are words of JSON Schema.
-const RULES: [&str; 5] = ["empty", "http_url", "nul", "only_with_refute", "slug"];
+const RULES: [&str; 6] = ["empty", "http_url", "mismatch", "nul", "only_with_refute", "slug"];
 
 /// Neighbours in the order of refusals (13.1) that one act can run into together.
 const PRECEDENCE: [(Reason, Reason); 18] = [
@@ -122,6 +127,7 @@ fn the_source_gives_no_other_reason_or_rule() {
     for file in [
         "envelope.rs",
         "desk.rs",
+        "desk/request.rs",
         "thread.rs",
         "thread/act.rs",
         "thread/attest.rs",
