@@ -10,6 +10,7 @@ mod identity;
 mod join;
 mod origin;
 pub(crate) mod router;
+mod upload;
 
 use actix_web::http::{ConnectionType, Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -24,7 +25,7 @@ pub(crate) use origin::{EXPOSED, preflight};
 
 use crate::caller::{Caller, Doorkeeper};
 use crate::mcp;
-use crate::operation::Operation;
+use crate::operation::{Answer, Operation, Takes};
 use crate::rate::Standing;
 use crate::shape::Manner;
 use crate::surface::Surface;
@@ -93,9 +94,10 @@ impl<S: Doorkeeper> Surface<S> {
             Ok(()) => self.said(row, request, &params, caller, payload).await,
             Err(refusal) => Err(refusal),
         };
+        let status = if row.created { StatusCode::CREATED } else { StatusCode::OK };
         match said {
-            Ok(bytes) if row.created => json(StatusCode::CREATED, bytes, &standing),
-            Ok(bytes) => json(StatusCode::OK, bytes, &standing),
+            Ok(Answer::Json(bytes)) => json(status, bytes, &standing),
+            Ok(Answer::File(file)) => answer::file(file, &standing),
             Err(refusal) => refused(&refusal),
         }
     }
@@ -107,12 +109,15 @@ impl<S: Doorkeeper> Surface<S> {
         params: &matchit::Params<'_, '_>,
         caller: Caller,
         payload: web::Payload,
-    ) -> Result<Vec<u8>, Refusal> {
-        let body = read(request, payload).await?;
+    ) -> Result<Answer, Refusal> {
+        let (body, file) = match row.takes {
+            Takes::Json => (read(request, payload).await?, web::Bytes::new()),
+            Takes::File(field) => (web::Bytes::new(), upload::read(request, payload, field).await?),
+        };
         let query = request.uri().query().unwrap_or_default();
         let input =
             join::join(row.shape(), params, query, row.hints.read_only, &body, request.headers())?;
-        row.call(self.state.clone(), caller, input, Manner::Strict).await
+        row.run(self.state.clone(), caller, input, Manner::Strict, file).await
     }
 
     /// Identity and rate, for a route that is no operation.

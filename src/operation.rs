@@ -3,49 +3,38 @@
 //! HTTP, MCP, pages and `call_api_operation` all come through here, after the rate and before any handler: the right,
 //! then the shape, then the handler. It knows no path and no protocol.
 
-use std::collections::HashMap;
+mod needs;
+mod table;
+
 use std::hash::{BuildHasher, RandomState};
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 
 use actix_web::http::Method;
+use actix_web::web::Bytes;
 use futures_util::FutureExt as _;
 use parley_language::reason::{Details, Reason, Refusal};
-use parley_language::words::Right;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
-use crate::operations::catalogue::Catalogue;
 use crate::shape::{Manner, Shape, schema};
+
+pub use needs::Needs;
+pub(crate) use needs::unauthenticated;
+pub use table::Table;
 
 /// Reads.
 pub const GET: Method = Method::GET;
+/// The media type of an object.
+pub const JSON: &str = "application/json";
+
 /// Acts.
 pub const POST: Method = Method::POST;
-
-/// What a caller must hold. Standing in a thread is the language's affair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// Nothing, not even a token.
-    Public,
-    /// Any token, or the human.
-    Read,
-    /// The right `write`.
-    Write,
-    /// `write` here; authority over the thread is decided where the thread is.
-    Authority,
-    /// `write` here; whether its mark counts is decided where the thread is.
-    Confirmer,
-    /// One of the rights `pin`, `lock`, `verify`, `grant`.
-    Right(Right),
-    /// The human.
-    Human,
-}
 
 /// Where an operation can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,8 +75,37 @@ pub const COMMON: &[Reason] = &[
     Reason::Internal,
 ];
 
-type Answer = Pin<Box<dyn Future<Output = Result<Vec<u8>, Refusal>> + Send>>;
-type Handler<S> = Box<dyn Fn(S, Caller, Value) -> Answer + Send + Sync>;
+/// What an operation says.
+#[derive(Debug)]
+pub enum Answer {
+    /// An object, as JSON.
+    Json(Vec<u8>),
+    /// A file.
+    File(File),
+}
+
+/// Bytes of a known type.
+#[derive(Debug)]
+pub struct File {
+    /// Their type.
+    pub media_type: &'static str,
+    /// What to call it.
+    pub name: String,
+    /// The bytes.
+    pub bytes: Bytes,
+}
+
+/// What an operation's body over HTTP is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// One JSON object: its input.
+    Json,
+    /// A file: the body itself, or this field of a multipart form.
+    File(&'static str),
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Answer, Refusal>> + Send>>;
+type Handler<S> = Box<dyn Fn(S, Caller, Value, Bytes) -> Answering + Send + Sync>;
 
 /// One operation: its row of the table, its schemas and its handler.
 pub struct Operation<S> {
@@ -111,6 +129,10 @@ pub struct Operation<S> {
     pub hints: Hints,
     /// What it is for: the doc comment of its input.
     pub summary: String,
+    /// What its body over HTTP is.
+    pub takes: Takes,
+    /// The media types of its answer over HTTP.
+    pub gives: &'static [&'static str],
     /// The plain JSON schema of its input.
     pub input: Value,
     /// The JSON schema of its answer.
@@ -146,8 +168,73 @@ impl<S: Clone + Send + 'static> Operation<S> {
         F: Fn(S, Caller, I) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, Refusal>> + Send + 'static,
     {
+        Self::row::<I, _, _>(key, method, path, needs, refuses, move |state, caller, input, _| {
+            let answer = handler(state, caller, input);
+            async move { encode(&answer.await?).map(Answer::Json) }
+        })
+        .saying(schema::output::<O>())
+    }
+
+    /// A row whose body over HTTP is a file. MCP has none.
+    pub fn upload<I, O, F, Fut>(
+        key: &'static str,
+        path: &'static str,
+        needs: Needs,
+        refuses: &'static [Reason],
+        field: &'static str,
+        handler: F,
+    ) -> Self
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Serialize + JsonSchema,
+        F: Fn(S, Caller, I, Bytes) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, Refusal>> + Send + 'static,
+    {
+        let row = Self::row::<I, _, _>(key, POST, path, needs, refuses, move |s, c, i, file| {
+            let answer = handler(s, c, i, file);
+            async move { encode(&answer.await?).map(Answer::Json) }
+        });
+        let row = row.saying(schema::output::<O>()).http_only();
+        Self { takes: Takes::File(field), ..row }
+    }
+
+    /// A row whose answer over HTTP is a file. MCP has none.
+    pub fn download<I, F, Fut>(
+        key: &'static str,
+        path: &'static str,
+        needs: Needs,
+        refuses: &'static [Reason],
+        media_types: &'static [&'static str],
+        handler: F,
+    ) -> Self
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(S, Caller, I) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<File, Refusal>> + Send + 'static,
+    {
+        let row = Self::row::<I, _, _>(key, GET, path, needs, refuses, move |s, c, i, _| {
+            let answer = handler(s, c, i);
+            async move { Ok(Answer::File(answer.await?)) }
+        });
+        Self { gives: media_types, ..row.http_only() }
+    }
+
+    fn row<I, F, Fut>(
+        key: &'static str,
+        method: Method,
+        path: &'static str,
+        needs: Needs,
+        refuses: &'static [Reason],
+        handler: F,
+    ) -> Self
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(S, Caller, I, Bytes) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Answer, Refusal>> + Send + 'static,
+    {
         let input = schema::input::<I>();
         let reads = method == Method::GET;
+        let summary = input.get("description").and_then(Value::as_str).unwrap_or_default();
         Self {
             key,
             path,
@@ -157,27 +244,26 @@ impl<S: Clone + Send + 'static> Operation<S> {
             reach: Reach::Both,
             metered: true,
             hints: Hints { read_only: reads, destructive: false, idempotent: reads },
-            summary: input
-                .get("description")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
-            output: schema::output::<O>(),
+            summary: summary.to_owned(),
+            takes: Takes::Json,
+            gives: &[JSON],
+            output: json!({}),
             shape: Shape::new(&input),
             guard: None,
             trailer: None,
             input,
             method,
-            handler: Box::new(move |state, caller, input| {
+            handler: Box::new(move |state, caller, input, file| {
                 match serde_json::from_value::<I>(input) {
-                    Ok(input) => {
-                        let answer = handler(state, caller, input);
-                        Box::pin(async move { encode(&answer.await?) })
-                    }
+                    Ok(input) => Box::pin(handler(state, caller, input, file)),
                     Err(error) => Box::pin(std::future::ready(Err(undecodable(&error)))),
                 }
             }),
         }
+    }
+
+    fn saying(self, output: Value) -> Self {
+        Self { output, ..self }
     }
 
     /// It makes something: 201.
@@ -244,17 +330,35 @@ impl<S: Clone + Send + 'static> Operation<S> {
         &self.shape
     }
 
+    /// The door, for an operation without files.
+    ///
+    /// # Errors
+    /// As [`Operation::run`].
+    pub async fn call(
+        &self,
+        state: S,
+        caller: Caller,
+        input: Value,
+        manner: Manner,
+    ) -> Result<Vec<u8>, Refusal> {
+        match self.run(state, caller, input, manner, Bytes::new()).await? {
+            Answer::Json(bytes) => Ok(bytes),
+            Answer::File(_) => Err(fault(&format_args!("{} gave a file to MCP", self.key))),
+        }
+    }
+
     /// The only door: the right, the shape, the handler. The rate comes before it, once for each request.
     ///
     /// # Errors
     /// The refusal of whichever said no first.
-    pub async fn call(
+    pub async fn run(
         &self,
         state: S,
         caller: Caller,
         mut input: Value,
         manner: Manner,
-    ) -> Result<Vec<u8>, Refusal> {
+        file: Bytes,
+    ) -> Result<Answer, Refusal> {
         self.needs.admit(&caller)?;
         self.shape.check(&mut input, manner)?;
         if let Some(guard) = self.guard {
@@ -265,7 +369,7 @@ impl<S: Clone + Send + 'static> Operation<S> {
             let extension = extension.and_then(Value::as_str).map(str::to_owned);
             (trailer, state.clone(), caller.clone(), extension)
         });
-        let outcome = AssertUnwindSafe(async { (self.handler)(state, caller, input).await })
+        let outcome = AssertUnwindSafe(async { (self.handler)(state, caller, input, file).await })
             .catch_unwind()
             .await
             .unwrap_or_else(|_| Err(fault(&format_args!("the handler of {} panicked", self.key))))
@@ -273,7 +377,9 @@ impl<S: Clone + Send + 'static> Operation<S> {
                 let trailer = trailer.and_then(|(trailer, state, caller, extension)| {
                     trailer(&state, &caller, extension.as_deref())
                 });
-                append(&mut answer, trailer);
+                if let Answer::Json(bytes) = &mut answer {
+                    append(bytes, trailer);
+                }
                 answer
             });
         if let Err(refusal) = &outcome {
@@ -291,61 +397,6 @@ impl<S: Clone + Send + 'static> Operation<S> {
     pub fn declares(&self, reason: Reason) -> bool {
         self.refuses.contains(&reason) || COMMON.contains(&reason)
     }
-}
-
-impl Needs {
-    /// Whether a caller holds what is needed.
-    ///
-    /// # Errors
-    /// The reason that names what is missing.
-    pub fn admit(self, caller: &Caller) -> Result<(), Refusal> {
-        let holder = match (self, caller) {
-            (Self::Public, _) | (_, Caller::Human(_)) => return Ok(()),
-            (_, Caller::Nobody(_)) => return Err(unauthenticated()),
-            (_, Caller::Token(holder)) => holder,
-        };
-        match self {
-            Self::Public | Self::Read => Ok(()),
-            Self::Write | Self::Authority | Self::Confirmer if holder.rights.has(Right::Write) => {
-                Ok(())
-            }
-            Self::Write | Self::Authority | Self::Confirmer => {
-                Err(lacks(Reason::TokenReadOnly, Right::Write))
-            }
-            Self::Right(right) if holder.rights.has(right) => Ok(()),
-            Self::Right(Right::Verify) => Err(lacks(Reason::VerifyRightMissing, Right::Verify)),
-            Self::Right(right) => Err(lacks(Reason::TokenRightMissing, right)),
-            Self::Human => {
-                let error = "only the human may do this, signed in; leave it to them";
-                Err(Refusal::new(Reason::UserSessionRequired, error))
-            }
-        }
-    }
-
-    /// The word for it, as `get_api_operation` tells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Authority => "write and authority over the thread",
-            Self::Confirmer => "write and standing as a confirmer",
-            Self::Right(right) => right.name(),
-            Self::Human => "human",
-        }
-    }
-}
-
-/// The refusal of a missing or unknown credential.
-pub(crate) fn unauthenticated() -> Refusal {
-    let error = "a valid token is needed: send `Authorization: Bearer <token>`; apply for one with post_tokens_request";
-    Refusal::new(Reason::Unauthenticated, error)
-}
-
-fn lacks(reason: Reason, right: Right) -> Refusal {
-    let error = format!("this token lacks the right `{}`; ask the operator for it", right.name());
-    Refusal::new(reason, error)
-        .with(Details { allowed: vec![right.name().into()], ..Details::default() })
 }
 
 /// A fault of ours: logged here under an id, and refused as `internal` with that id.
@@ -381,41 +432,4 @@ fn append(answer: &mut Vec<u8>, trailer: Option<Value>) {
 fn undecodable(error: &serde_json::Error) -> Refusal {
     Refusal::new(Reason::InvalidBody, format!("the input does not fit: {error}"))
         .with(Details { rule: Some("type".into()), ..Details::default() })
-}
-
-/// All operations, by key.
-pub struct Table<S> {
-    rows: Vec<Operation<S>>,
-    keys: HashMap<&'static str, usize>,
-}
-
-impl<S: Clone + Send + 'static> Table<S> {
-    /// The table with these rows. They are made with the [`Catalogue`], whose operations read the table itself.
-    ///
-    /// # Panics
-    /// When two rows have the same key.
-    pub fn new(rows: impl FnOnce(&Catalogue<S>) -> Vec<Operation<S>>) -> Arc<Self> {
-        Arc::new_cyclic(|table| {
-            let rows = rows(&Catalogue::new(table.clone()));
-            let keys: HashMap<_, _> =
-                rows.iter().enumerate().map(|(at, row)| (row.key, at)).collect();
-            assert_eq!(keys.len(), rows.len(), "two operations have the same key");
-            Self { rows, keys }
-        })
-    }
-
-    /// The operation of this key.
-    pub fn get(&self, key: &str) -> Option<&Operation<S>> {
-        self.keys.get(key).map(|at| &self.rows[*at])
-    }
-
-    /// The operation at this place.
-    pub(crate) fn at(&self, at: usize) -> &Operation<S> {
-        &self.rows[at]
-    }
-
-    /// All of them, in the order of the table.
-    pub fn rows(&self) -> &[Operation<S>] {
-        &self.rows
-    }
 }

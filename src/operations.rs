@@ -6,6 +6,7 @@ pub mod catalogue;
 pub mod claims;
 pub mod events;
 pub mod features;
+pub mod images;
 pub mod inbox;
 pub mod manifest;
 pub mod messages;
@@ -121,6 +122,8 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("get_threads_id_claims",         GET,  "/threads/{id}/claims",       Needs::Read,               &[ThreadNotFound],                                                     claims::list),
         Operation::new("post_claims_id_attest",         POST, "/claims/{id}/attest",        Needs::Write,              &[ClaimNotFound, ThreadClosed, LlmReplyForbidden, EvidenceRequired, ClaimSuperseded], claims::attest).created().guarded(no_live_token),
         Operation::new("post_claims_id_verify",         POST, "/claims/{id}/verify",        Needs::Right(Right::Verify), &[ClaimNotFound, ThreadClosed, ClaimSuperseded, Forbidden],          claims::verify).idempotent(),
+        Operation::upload("post_messages_id_image",           "/messages/{id}/image",       Needs::Write,              &[ImageMissing, ImageType, ImageTooLarge, NotFound, ThreadClosed, Conflict, Forbidden], "image",                      images::add).created(),
+        Operation::download("get_images_id",                  "/images/{id}",               Needs::Read,               &[NotFound],                                     images::MEDIA_TYPES,  images::one),
         Operation::new("search",                        GET,  "/search",                    Needs::Read,               &[BoardNotFound, ThreadNotFound],                                      search::find),
         Operation::new("post_events_ticket",            POST, "/events/ticket",             Needs::Read,               &[],                                                                   events::ticket).created(),
         Operation::new("post_tokens",                   POST, "/tokens",                    Needs::Human,              &[],                                                                   tokens::issue).created().guarded(no_live_token),

@@ -8,17 +8,41 @@ use actix_web::web::Bytes;
 use parley_language::reason::{Reason, Refusal};
 use serde::Serialize;
 
+use crate::operation::File;
 use crate::rate::Standing;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("private, max-age=31536000, immutable");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// JSON with a status.
 pub(crate) fn json(status: StatusCode, body: Vec<u8>, standing: &Standing) -> HttpResponse {
     let mut response = empty(status, standing).set_body(BoxBody::new(Bytes::from(body)));
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// A file that somebody uploaded. It is shown as what it is, and nothing in it is run; it never changes.
+pub(crate) fn file(file: File, standing: &Standing) -> HttpResponse {
+    let mut response = empty(StatusCode::OK, standing).set_body(BoxBody::new(file.bytes));
+    let name = format!("inline; filename=\"{}\"", file.name);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.media_type));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; sandbox"),
+    );
+    headers.insert(
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    );
+    headers.insert(header::CACHE_CONTROL, IMMUTABLE);
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        headers.insert(header::CONTENT_DISPOSITION, name);
+    }
     response
 }
 

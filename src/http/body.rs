@@ -16,26 +16,53 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// and can go on with the connection. Beyond it the connection is closed.
 const DISCARD: usize = 8 * 1024 * 1024;
 
+/// How much a body may hold, and what is said of more.
+#[derive(Clone, Copy)]
+pub(super) struct Bound {
+    pub(super) bytes: usize,
+    pub(super) patience: Duration,
+    pub(super) refusal: fn(Option<u64>) -> Refusal,
+}
+
+/// The bound of a request (13.9).
+const REQUEST: Bound = Bound { bytes: REQUEST_BYTES, patience: PATIENCE, refusal: too_large };
+
 /// Reads the whole body.
 ///
 /// # Errors
 /// `payload_too_large` over the limit, whether the head or only the bytes say so; `invalid_json` for a body that
 /// breaks off.
 pub(crate) async fn read(request: &HttpRequest, payload: Payload) -> Result<Bytes, Refusal> {
-    match tokio::time::timeout(PATIENCE, collect(request, payload)).await {
+    read_within(REQUEST, request, payload).await
+}
+
+/// Reads the whole body within a bound of its own.
+///
+/// # Errors
+/// As [`read`], with the refusal of the bound.
+pub(super) async fn read_within(
+    bound: Bound,
+    request: &HttpRequest,
+    payload: Payload,
+) -> Result<Bytes, Refusal> {
+    match tokio::time::timeout(bound.patience, collect(bound, request, payload)).await {
         Ok(read) => read,
         Err(_) => Err(broken_off()),
     }
 }
 
-async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<Bytes, Refusal> {
+async fn collect(
+    bound: Bound,
+    request: &HttpRequest,
+    mut payload: Payload,
+) -> Result<Bytes, Refusal> {
     if let Some(length) = content_length(request)
-        && length > REQUEST_BYTES as u64
+        && length > bound.bytes as u64
     {
         if length <= DISCARD as u64 {
             discard(payload, 0).await;
         }
-        return Err(too_large(Some(length)));
+        return Err((bound.refusal)(Some(length)));
     }
     if request.headers().contains_key(header::UPGRADE) {
         return exactly(content_length(request).unwrap_or(0), payload).await;
@@ -44,16 +71,16 @@ async fn collect(request: &HttpRequest, mut payload: Payload) -> Result<Bytes, R
     // Nearly every body arrives in one piece: then nothing is copied.
     let first = first.map_err(|_| broken_off())?;
     let Some(second) = payload.next().await else {
-        return if first.len() > REQUEST_BYTES { Err(too_large(None)) } else { Ok(first) };
+        return if first.len() > bound.bytes { Err((bound.refusal)(None)) } else { Ok(first) };
     };
     let mut body = BytesMut::with_capacity(first.len() * 2);
     body.extend_from_slice(&first);
     let mut next = Some(second);
     while let Some(chunk) = next {
         let chunk = chunk.map_err(|_| broken_off())?;
-        if body.len() + chunk.len() > REQUEST_BYTES {
+        if body.len() + chunk.len() > bound.bytes {
             discard(payload, body.len() + chunk.len()).await;
-            return Err(too_large(None));
+            return Err((bound.refusal)(None));
         }
         body.extend_from_slice(&chunk);
         next = payload.next().await;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::manifest::{GetManifest, Manifest, ReasonRow, manifest, reason_row};
 use crate::caller::{Caller, Doorkeeper};
-use crate::operation::{COMMON, Operation, Reach, Table, fault};
+use crate::operation::{COMMON, JSON, Operation, Reach, Table, Takes, fault};
 use crate::shape::{Manner, nearest, refuse_field, schema};
 
 /// What the catalogue asks of the server's state.
@@ -215,6 +215,11 @@ impl<S: Clone + Send + 'static> Catalogue<S> {
                 if operation.reach == Reach::Mcp {
                     let error = "`call_api_operation` calls other operations, not itself";
                     return Err(refuse_field("key", "recursion", error));
+                }
+                if operation.takes != Takes::Json || operation.gives != [JSON] {
+                    let error =
+                        format!("`{}` takes or gives a file; send it over HTTP", operation.key);
+                    return Err(refuse_field("key", "http_only", error));
                 }
                 let bytes = operation
                     .call(state, caller, Value::Object(input.arguments), Manner::Lenient)
