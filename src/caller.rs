@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parley_language::words::{Origin, Right};
 use parley_language::{Author, Rights, Speaker};
+use subtle::ConstantTimeEq as _;
 
 use crate::rate::Allowance;
 
@@ -20,6 +21,8 @@ pub struct Holder {
     pub token: Option<u64>,
     /// How often it may call.
     pub allowance: Arc<Allowance>,
+    /// What `x-csrf-token` must say when it writes; only sessions have it.
+    pub csrf: Option<Arc<str>>,
 }
 
 /// Who calls.
@@ -76,6 +79,19 @@ impl Caller {
         }
     }
 
+    /// What its writes have to say in `x-csrf-token`; none outside a session.
+    pub fn csrf(&self) -> Option<&str> {
+        match self {
+            Self::Nobody(_) => None,
+            Self::Token(holder) | Self::Human(holder) => holder.csrf.as_deref(),
+        }
+    }
+
+    /// Whether this is what its writes have to say.
+    pub fn is_proved_by(&self, given: &[u8]) -> bool {
+        self.csrf().is_none_or(|csrf| csrf.as_bytes().ct_eq(given).into())
+    }
+
     /// It as an author, with its sub-line. Nobody speaks as `nobody`, and no operation that is open to nobody lets
     /// it speak.
     pub fn author(&self, extension: Option<&str>) -> Author {
@@ -92,14 +108,6 @@ impl Caller {
     }
 }
 
-/// A session of the human in a browser.
-pub struct Session {
-    /// The human.
-    pub caller: Caller,
-    /// What `x-csrf-token` must say when it writes.
-    pub csrf: Arc<str>,
-}
-
 /// Knows credentials. The forum's state is one.
 pub trait Doorkeeper: Clone + Send + Sync + 'static {
     /// Who holds this bearer token; a revoked or unknown one opens nothing. The operator key is the human.
@@ -111,8 +119,8 @@ pub trait Doorkeeper: Clone + Send + Sync + 'static {
     /// The realm, as `WWW-Authenticate` names it.
     fn realm(&self) -> &str;
 
-    /// The session with this id (the value of the cookie [`SESSION_COOKIE`]).
-    fn session(&self, id: &str) -> Option<Session> {
+    /// The human in the session with this id (the value of the cookie [`SESSION_COOKIE`]).
+    fn session(&self, id: &str) -> Option<Caller> {
         let _ = id;
         None
     }

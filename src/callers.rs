@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use parley_actors::desk::Shelves;
+use parley_actors::human::{Hash, Human, SESSIONS_MAX};
+use parley_actors::registry::now;
 use parley_language::Rights;
 use parley_language::desk::Token;
 use subtle::ConstantTimeEq;
@@ -33,6 +35,7 @@ pub struct Callers {
     known: DashMap<u64, Known>,
     human: Caller,
     operator_hash: [u8; 32],
+    sessions: DashMap<Hash, Caller>,
     addresses: Addresses,
     limits: LimitSettings,
 }
@@ -49,9 +52,11 @@ impl Callers {
             rights: Rights::READ,
             token: None,
             allowance: Arc::new(named(limits)),
+            csrf: None,
         };
         Self {
             known: DashMap::new(),
+            sessions: DashMap::new(),
             human: Caller::Human(Arc::new(holder)),
             operator_hash,
             addresses: Addresses::each(address),
@@ -91,6 +96,7 @@ impl Callers {
             rights: token.rights,
             token: Some(number),
             allowance,
+            csrf: None,
         };
         let caller = Caller::Token(Arc::new(holder));
         self.known.insert(number, Known { token, caller: caller.clone() });
@@ -108,6 +114,31 @@ impl Callers {
         Some(self.learn(number, token))
     }
 
+    /// The human in a session, by the secret in its cookie. Each session has an allowance of its own.
+    pub fn session(&self, human: &Human, secret: &str) -> Option<Caller> {
+        let hash = token::hash(secret);
+        if human.session(&hash, now()).is_none() {
+            self.sessions.remove(&hash);
+            return None;
+        }
+        if let Some(known) = self.sessions.get(&hash) {
+            return Some(known.clone());
+        }
+        if self.sessions.len() >= SESSIONS_MAX {
+            self.sessions.retain(|hash, _| human.session(hash, now()).is_some());
+        }
+        let holder = Holder {
+            line: Arc::from(HUMAN),
+            rights: Rights::READ,
+            token: None,
+            allowance: Arc::new(named(&self.limits)),
+            csrf: Some(csrf(secret)),
+        };
+        let caller = Caller::Human(Arc::new(holder));
+        self.sessions.insert(hash, caller.clone());
+        Some(caller)
+    }
+
     /// The allowance of an address that calls without a token.
     pub fn anonymous(&self, address: IpAddr) -> Arc<Allowance> {
         self.addresses.allowance(address)
@@ -123,4 +154,10 @@ impl Callers {
 fn named(limits: &LimitSettings) -> Allowance {
     Allowance::per_minute(limits.requests_per_minute)
         .with_applications_per_hour(limits.token_requests_per_hour)
+}
+
+/// What a session's page sends with its writes: it follows from the session's secret, and that does not follow from it.
+fn csrf(secret: &str) -> Arc<str> {
+    let hash = token::hash(&format!("csrf {secret}"));
+    hash[..20].iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
 }

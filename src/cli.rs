@@ -3,6 +3,7 @@
 
 mod clients;
 mod demo;
+mod operator;
 mod paint;
 mod serve;
 mod token;
@@ -34,6 +35,9 @@ enum Command {
     /// Issue tokens to agents.
     #[command(subcommand)]
     Token(token::Command),
+    /// The human's password and sign-in link.
+    #[command(subcommand)]
+    Operator(operator::Command),
     /// Watch two scripted agents and the human settle a question, on a server of its own.
     Demo,
     /// Print the version.
@@ -100,6 +104,7 @@ pub(crate) fn run() -> ExitCode {
     let outcome = match line.command {
         Command::Serve(serve) => serve::run(&serve, &say),
         Command::Token(command) => token::run(&command, &say),
+        Command::Operator(command) => operator::run(&command, &say),
         Command::Demo => demo::run(&say),
         Command::Version => {
             let version = env!("CARGO_PKG_VERSION");

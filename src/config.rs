@@ -6,6 +6,7 @@ mod layers;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ipnet::IpNet;
 use serde::Deserialize;
 
 use layers::Layers;
@@ -39,6 +40,8 @@ pub struct ServerSettings {
     pub listen: SocketAddr,
     /// Whether a proxy in front speaks TLS; without one only loopback is allowed.
     pub behind_tls_proxy: bool,
+    /// Whose `X-Forwarded-For` is believed when `behind_tls_proxy` is set: addresses or networks.
+    pub trusted_proxies: Vec<String>,
     /// How the outside reaches the server; empty when it is the address listened on.
     pub public_origin: String,
     /// Further allowed values of the `Origin` header.
@@ -56,6 +59,12 @@ impl ServerSettings {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             workers => workers,
         }
+    }
+
+    /// The networks whose `X-Forwarded-For` is believed.
+    pub fn proxies(&self) -> Vec<IpNet> {
+        let networks = self.trusted_proxies.iter().filter_map(|text| layers::network(text));
+        networks.filter(|_| self.behind_tls_proxy).collect()
     }
 
     /// The address to give to people and clients, once the server listens on `bound`.

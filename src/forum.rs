@@ -116,6 +116,10 @@ impl Doorkeeper for Forum {
     fn realm(&self) -> &str {
         &self.0.realm
     }
+
+    fn session(&self, id: &str) -> Option<Caller> {
+        self.0.callers.session(self.registry().human(), id)
+    }
 }
 
 impl Instance for Forum {

@@ -19,7 +19,7 @@ use parley_language::reason::{Reason, Refusal};
 pub(crate) use answer::{draining, empty, json, method_not_allowed, refusal_json, retry_after};
 pub(crate) use body::read;
 pub use identity::{Admitted, Turned};
-pub(crate) use identity::{Credential, credential};
+pub(crate) use identity::{Credential, credential, session_id};
 pub(crate) use join::pairs;
 pub(crate) use origin::{EXPOSED, preflight};
 

@@ -12,6 +12,7 @@ pub mod manifest;
 pub mod messages;
 pub mod requests;
 pub mod search;
+pub mod session;
 pub mod threads;
 pub mod tokens;
 
@@ -138,6 +139,9 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("post_features",                 POST, "/features",                  Needs::Write,              &[],                                                                   features::ask).created().guarded(no_live_token),
         Operation::new("get_features",                  GET,  "/features",                  Needs::Read,               &[],                                                                   features::list),
         Operation::new("post_features_id_status",       POST, "/features/{id}/status",      Needs::Right(Right::Grant), &[NotFound],                                                          features::mark).guarded(no_live_token),
+        Operation::new("get_session",                   GET,  "/session",                   Needs::Read,               &[],                                                                   session::get).http_only(),
+        Operation::new("post_operator_password",        POST, "/operator/password",         Needs::Human,              &[],                                                                   session::set_password).http_only(),
+        Operation::new("post_operator_link",            POST, "/operator/link",             Needs::Human,              &[],                                                                   session::make_link).created().http_only(),
         Operation::new("list_api_operations",           GET,  "/operations",                Needs::Read,               &[],                                                                   catalogue.list()),
         Operation::new("get_api_operation",             GET,  "/operations/{key}",          Needs::Read,               &[OperationNotFound],                                                  catalogue.get()),
         Operation::new("call_api_operation",            POST, "",                           Needs::Read,               &Reason::ALL,                                                          catalogue.call()).mcp_only(),

@@ -21,7 +21,7 @@ use crate::forum::Forum;
 use crate::operation::Table;
 use crate::search::Search;
 use crate::surface::{self, Surface};
-use crate::{events, http, operations, operator};
+use crate::{events, http, login, operations, operator};
 
 /// Why the server could not start or end well.
 #[derive(Debug, thiserror::Error)]
@@ -37,9 +37,9 @@ pub enum ServeError {
     /// What is stored cannot be read.
     #[error(transparent)]
     Journal(#[from] ReadError),
-    /// The first board could not be made.
-    #[error("the first board cannot be made: {}", .0.error)]
-    Lobby(Box<Refusal>),
+    /// The first board or the first link could not be made.
+    #[error("a first start cannot be finished: {}", .0.error)]
+    First(Box<Refusal>),
     /// The search index is in use, or its folder cannot be.
     #[error(transparent)]
     Search(#[from] parley_search::Error),
@@ -64,6 +64,8 @@ pub struct Server {
     pub first_start: bool,
     /// Where the operator's key is.
     pub operator_key_path: PathBuf,
+    /// On a first start, where the human signs in once, under the server's address.
+    pub login_path: Option<String>,
     server: dev::Server,
     surface: Surface<Forum>,
     journal: Arc<dyn Journal>,
@@ -92,7 +94,7 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     let registry = Registry::open(Arc::clone(&journal), house).await?;
     if registry.shelves().boards().is_empty() {
         let made = registry.make_board(Some("lobby".into()), "Lobby".into(), String::new()).await;
-        made.map_err(|refusal| ServeError::Lobby(Box::new(refusal)))?;
+        made.map_err(|refusal| ServeError::First(Box::new(refusal)))?;
     }
     actix::spawn(registry.keep_house());
     actix::spawn(registry.keep_feed());
@@ -110,14 +112,25 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
             public_origin: Some(config.server.public_origin.clone())
                 .filter(|origin| !origin.is_empty()),
             allowed_origins: config.server.allowed_origins.clone(),
-            behind_proxy: config.server.behind_tls_proxy,
+            behind_tls_proxy: config.server.behind_tls_proxy,
+            trusted_proxies: config.server.proxies(),
         },
     );
+    let login_path = match first_start {
+        true => {
+            let (path, hash) = login::link();
+            let made = surface.state().registry().make_link(hash, login::LINK_SECONDS * 1000).await;
+            made.map_err(|refusal| ServeError::First(Box::new(refusal)))?;
+            Some(path)
+        }
+        false => None,
+    };
     let (server, addr) = listen(config, &surface)?;
     Ok(Server {
         addr,
         first_start,
         operator_key_path: config.storage.operator_key_path(),
+        login_path,
         server,
         surface,
         journal,
@@ -128,8 +141,10 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
 /// What the server answers: operations by the table, and beside it what is none.
 ///
 /// * `/api/v1/events`: an answer that does not end.
+/// * `/login`, `/logout`: answers with a cookie.
 fn routes(app: &mut ServiceConfig, surface: &Surface<Forum>) {
     events::configure(app, surface);
+    login::configure(app, surface);
     http::configure(app, surface);
 }
 

@@ -2,12 +2,13 @@
 //!
 //! It is built once and shared by all workers. It holds no state of the forum beyond the one it is given.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use actix_web::http::header::HeaderValue;
 use actix_web::web::Bytes;
+use ipnet::IpNet;
 
 use crate::caller::Doorkeeper;
 use crate::http::router::Router;
@@ -25,8 +26,10 @@ pub struct Settings {
     pub public_origin: Option<String>,
     /// Further origins that may call from a browser, like `https://claude.ai`. Loopback always may.
     pub allowed_origins: Vec<String>,
-    /// Whether a proxy stands in front, so that the last address in `X-Forwarded-For` is the caller's.
-    pub behind_proxy: bool,
+    /// Whether browsers come through a proxy that speaks TLS.
+    pub behind_tls_proxy: bool,
+    /// The proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 /// The surface of one server.
@@ -40,7 +43,8 @@ pub struct Inner<S> {
     pub(crate) tools: Tools,
     pub(crate) challenge: HeaderValue,
     origins: Vec<String>,
-    behind_proxy: bool,
+    behind_tls_proxy: bool,
+    trusted_proxies: Vec<IpNet>,
     draining: AtomicBool,
     inside: AtomicUsize,
 }
@@ -94,7 +98,8 @@ impl<S: Doorkeeper> Surface<S> {
             table,
             challenge,
             origins,
-            behind_proxy: settings.behind_proxy,
+            behind_tls_proxy: settings.behind_tls_proxy,
+            trusted_proxies: settings.trusted_proxies,
             draining: AtomicBool::new(false),
             inside: AtomicUsize::new(0),
         }))
@@ -150,17 +155,33 @@ impl<S> Inner<S> {
         self.origins.contains(&origin) || is_loopback(&origin)
     }
 
-    /// The caller's address.
-    pub(crate) fn address(&self, request: &actix_web::HttpRequest) -> IpAddr {
-        let forwarded = || {
-            let header = request.headers().get_all("x-forwarded-for").last()?.to_str().ok()?;
-            header.rsplit(',').next()?.trim().parse().ok()
-        };
-        let behind = if self.behind_proxy { forwarded() } else { None };
-        behind
-            .or_else(|| request.peer_addr().map(|peer| peer.ip()))
-            .unwrap_or(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST))
+    /// Whether browsers reach this server over TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.behind_tls_proxy
     }
+
+    /// The caller's address: the peer's, or what a trusted proxy says of its own peer, from the nearest on.
+    pub(crate) fn address(&self, request: &actix_web::HttpRequest) -> IpAddr {
+        let peer = request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.ip());
+        let lines: Vec<_> = request.headers().get_all("x-forwarded-for").collect();
+        let lines = lines.into_iter().rev().map(|line| line.to_str().unwrap_or_default());
+        forwarded(&self.trusted_proxies, peer, lines.flat_map(|line| line.rsplit(',')))
+    }
+}
+
+/// The first address that no trusted proxy has; `hops` come from the nearest on.
+fn forwarded<'a>(trusted: &[IpNet], peer: IpAddr, hops: impl Iterator<Item = &'a str>) -> IpAddr {
+    let mut address = peer.to_canonical();
+    for hop in hops {
+        if !trusted.iter().any(|proxies| proxies.contains(&address)) {
+            break;
+        }
+        let hop = hop.trim();
+        let named = hop.parse().or_else(|_| hop.parse::<SocketAddr>().map(|hop| hop.ip()));
+        let Ok(named) = named else { break };
+        address = named.to_canonical();
+    }
+    address
 }
 
 /// `http://localhost:5173` and its like: any port, by name or number.
@@ -182,7 +203,7 @@ fn is_loopback(origin: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_loopback;
+    use super::{forwarded, is_loopback};
 
     #[test]
     fn loopback_is_exact() {
@@ -201,5 +222,24 @@ mod tests {
         ] {
             assert!(!is_loopback(origin), "{origin}");
         }
+    }
+
+    #[test]
+    fn only_trusted_proxies_say_whose_request_it_is() {
+        let trusted = ["10.0.0.0/8", "::1/128"].map(|text| text.parse().unwrap());
+        let of = |peer: &str, header: &str| {
+            forwarded(&trusted, peer.parse().unwrap(), header.rsplit(',')).to_string()
+        };
+        // Whoever is not trusted may say what it likes.
+        assert_eq!(of("203.0.113.9", "198.51.100.1"), "203.0.113.9");
+        assert_eq!(of("10.0.0.1", "198.51.100.1"), "198.51.100.1");
+        assert_eq!(of("::1", "198.51.100.1, 10.2.3.4"), "198.51.100.1");
+        assert_eq!(of("::ffff:10.0.0.1", "192.0.2.7, 198.51.100.1"), "198.51.100.1");
+        assert_eq!(of("10.0.0.1", "198.51.100.1:4711"), "198.51.100.1");
+        assert_eq!(of("10.0.0.1", "[2001:db8::1]:80"), "2001:db8::1");
+        assert_eq!(of("10.0.0.1", "198.51.100.1, unknown"), "10.0.0.1");
+        assert_eq!(of("10.0.0.1", ""), "10.0.0.1");
+        let nobody = forwarded(&[], "::1".parse().unwrap(), "192.0.2.7".rsplit(','));
+        assert_eq!(nobody.to_string(), "::1");
     }
 }

@@ -43,6 +43,11 @@ impl Secret {
         hash(&self.0)
     }
 
+    /// The secret itself.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
     /// The token with this id before it.
     pub fn token(&self, id: &str) -> String {
         format!("parley_{id}_{}", self.0)

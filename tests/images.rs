@@ -3,54 +3,18 @@
 #[expect(dead_code, reason = "each test file uses its part of the harness")]
 mod harness;
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::Duration;
-
+use harness::raw::Raw;
 use harness::{Person, World, text};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const LIMIT: usize = 5 * 1024 * 1024;
 
-/// An answer as it came.
-struct Got {
-    status: u16,
-    head: String,
-    body: Vec<u8>,
-}
-
-impl Got {
-    fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).expect("JSON")
-    }
-
-    fn refused(&self, reason: &str) {
-        assert_eq!(self.json()["reason"], reason, "{}", String::from_utf8_lossy(&self.body));
-        assert!(self.head.contains("ratelimit"), "{}", self.head);
-    }
-}
-
-fn send(world: &World, person: &Person, line: &str, kind: &str, body: &[u8]) -> Got {
-    let mut stream = TcpStream::connect(world.addr()).expect("the server listens");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
+fn send(world: &World, person: &Person, line: &str, kind: &str, body: &[u8]) -> Raw {
     let token = person.client.token().map(|token| format!("Authorization: Bearer {token}\r\n"));
-    let head = format!(
-        "{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{}\r\n",
-        body.len(),
-        token.unwrap_or_default(),
-    );
-    stream.write_all(head.as_bytes()).expect("it takes a head");
-    // A server may answer and close before it has read everything.
-    let _ = stream.write_all(body);
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("an answer");
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("the end of the head");
-    let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
-    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
-    Got { status, head, body: answer[end + 4..].to_vec() }
+    world.send(line, &format!("Content-Type: {kind}\r\n{}", token.unwrap_or_default()), body)
 }
 
-fn uploads(world: &World, person: &Person, message: &str, kind: &str, body: &[u8]) -> Got {
+fn uploads(world: &World, person: &Person, message: &str, kind: &str, body: &[u8]) -> Raw {
     send(world, person, &format!("POST /api/v1/messages/{message}/image"), kind, body)
 }
 

@@ -9,6 +9,7 @@
 pub mod desk;
 pub mod directory;
 pub mod feed;
+pub mod human;
 pub mod lines;
 pub mod record;
 pub mod registry;

@@ -13,6 +13,7 @@ use parley_language::{ThreadId, event::Message};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::human::{HumanEvent, HumanState};
 use crate::lines::{LineEvent, LineState};
 
 /// The version of events, in which everything that must last is written.
@@ -31,6 +32,8 @@ pub const LINES: Kind = 3;
 pub const IMAGES: Kind = 4;
 /// The kind of the courier's one stream: up to where the effects on other threads are delivered.
 pub const COURIER: Kind = 5;
+/// The kind of the stream of the human's door.
+pub const HUMAN: Kind = 6;
 
 /// The series of thread numbers.
 pub const THREAD_NUMBERS: u8 = 1;
@@ -68,6 +71,8 @@ impl Content for Summary {
     const VERSION: u8 = 2;
 }
 impl Content for LineState {}
+impl Content for HumanEvent {}
+impl Content for HumanState {}
 impl Content for Image {}
 impl Content for Position {}
 
@@ -79,6 +84,11 @@ pub fn stream(thread: ThreadId) -> Stream {
 /// The desk's stream.
 pub const fn desk_stream() -> Stream {
     Stream { kind: DESK, number: 1 }
+}
+
+/// The stream of the human's door.
+pub const fn human_stream() -> Stream {
+    Stream { kind: HUMAN, number: 1 }
 }
 
 /// The bytes of a content.

@@ -7,6 +7,7 @@ mod answer;
 mod claims;
 mod courier;
 mod desk;
+mod human;
 mod images;
 mod inbox;
 mod opening;
@@ -33,6 +34,7 @@ use self::opening::Log;
 use crate::desk::{DeskActor, Shelves};
 use crate::directory::Directory;
 use crate::feed::Feed;
+use crate::human::Human;
 use crate::lines::Lines;
 use crate::thread::{Ask, Ids, Outcome, Reply, Retire, Shelf, ThreadActor};
 use crate::view::{Said, View};
@@ -83,6 +85,7 @@ struct Inner {
     desk: Addr<DeskActor>,
     ids: Arc<Ids>,
     lines: Lines,
+    human: Human,
     feed: Feed,
     awake: DashMap<u64, Arc<OnceCell<Place>>>,
     references: DashMap<Reference, Arc<Mutex<()>>>,

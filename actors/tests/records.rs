@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use parley_actors::human::HumanEvent;
 use parley_actors::lines::LineEvent;
 use parley_actors::record::{Content, decode, encode};
 use parley_language::claim::Refutation;
@@ -192,6 +193,15 @@ fn requests() -> Vec<DeskEvent> {
     ]
 }
 
+fn human() -> Vec<HumanEvent> {
+    vec![
+        HumanEvent::PasswordSet { hash: "$argon2id$x".into(), at: Time(3) },
+        HumanEvent::LinkMade { link: [7; 32], expires_at: Time(4) },
+        HumanEvent::SessionOpened { session: [8; 32], expires_at: Time(5), by_link: true },
+        HumanEvent::SessionEnded { session: [8; 32] },
+    ]
+}
+
 fn lines() -> Vec<(Arc<str>, LineEvent)> {
     let acknowledged =
         LineEvent::Acknowledged { extension: Some("worker-2".into()), cursor: 12, at: Time(3) };
@@ -255,6 +265,7 @@ fn version_1_reads_and_writes_these_bytes_for_ever() {
     check(&events()[6..], &mut lines);
     check(&self::lines(), &mut lines);
     check(&requests(), &mut lines);
+    check(&human(), &mut lines);
     assert_eq!(decode::<Summary>(&encode(&line())), Ok(line()));
     assert_eq!(lines.next(), None);
 }

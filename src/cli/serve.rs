@@ -44,15 +44,18 @@ fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// The address, where the operator's key is, and how agents get in. Never a token.
+/// The address, where the operator's key is, and how agents get in. Never a token; on a first start the
+/// one-time link.
 fn announce(server: &Server, origin: &str, say: &Say) {
     let key = server.operator_key_path.display();
+    let link = server.login_path.as_ref().map(|path| format!("{origin}{path}"));
     let text = || {
-        let first = match server.first_start {
-            true => format!(
-                "  A first start. Whoever can read this file is the human operator:\n    {key}\n\n"
+        let first = match &link {
+            Some(link) => format!(
+                "  A first start. This link signs you in as the human operator, once, within a day\n    {link}\n\n  \
+                 Whoever can read this file is the human operator too\n    {key}\n\n"
             ),
-            false => String::new(),
+            None => String::new(),
         };
         format!(
             "parley {version} listens on {origin}\n\n{first}  A token for an agent\n    parley token create --label worker \
@@ -65,7 +68,7 @@ fn announce(server: &Server, origin: &str, say: &Say) {
     say.either(text, || {
         json!({
             "listen": server.addr, "origin": origin, "mcp": format!("{origin}/api/v1/mcp"),
-            "first_start": server.first_start, "operator_key_file": server.operator_key_path,
+            "first_start": server.first_start, "login_link": link, "operator_key_file": server.operator_key_path,
             "clients": clients::object(origin),
         })
     });

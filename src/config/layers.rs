@@ -2,8 +2,9 @@
 //! settings exist and of which type they are; the table of ranges below says the rest.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
+use ipnet::IpNet;
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
@@ -16,6 +17,7 @@ enum Range {
     OneOf(&'static [&'static str]),
     Address,
     Origin,
+    Networks,
     Slug,
     Filter,
     Text,
@@ -25,6 +27,7 @@ enum Range {
 #[rustfmt::skip]
 const RANGES: &[(&str, Range)] = &[
     ("server.listen",                            Range::Address),
+    ("server.trusted_proxies",                   Range::Networks),
     ("server.public_origin",                     Range::Origin),
     ("server.allowed_origins",                   Range::Origin),
     ("server.workers",                           Range::Between(0, 256)),
@@ -203,6 +206,9 @@ fn within(range: Option<&Range>, value: &Value) -> bool {
         (Some(Range::Origin), Value::Array(items)) => {
             items.iter().all(|item| item.as_str().is_some_and(is_origin))
         }
+        (Some(Range::Networks), Value::Array(items)) => {
+            items.iter().all(|item| item.as_str().is_some_and(|item| network(item).is_some()))
+        }
         (Some(Range::Slug), Value::String(text)) => is_slug(text),
         (Some(Range::Filter), Value::String(text)) => crate::logs::filter(text).is_ok(),
         (Some(Range::Text), Value::String(text)) => !text.is_empty(),
@@ -219,6 +225,7 @@ fn allowed(range: Option<&Range>) -> String {
             "an IP address and a port, such as 127.0.0.1:7464 or [::1]:7464".into()
         }
         Some(Range::Origin) => "origins such as https://parley.example.org, without a path".into(),
+        Some(Range::Networks) => "IP addresses and networks such as 10.0.0.7 or 10.0.0.0/8".into(),
         Some(Range::Slug) => {
             "1 to 40 of a-z, 0-9 and -, beginning with a letter or digit, and not `human`".into()
         }
@@ -228,6 +235,11 @@ fn allowed(range: Option<&Range>) -> String {
         Some(Range::Text) => "a text that is not empty".into(),
         None => "true or false".into(),
     }
+}
+
+/// An address or a network of addresses.
+pub(super) fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
 fn is_origin(text: &str) -> bool {

@@ -4,7 +4,6 @@ use actix_web::HttpRequest;
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use parley_language::reason::{Reason, Refusal};
-use subtle::ConstantTimeEq as _;
 
 use crate::caller::{Caller, Doorkeeper, SESSION_COOKIE};
 use crate::operation::unauthenticated;
@@ -84,19 +83,20 @@ impl<S: Doorkeeper> Surface<S> {
     /// The human, by a session's cookie. A session that is over is no credential; one that writes proves its page.
     fn session(&self, request: &HttpRequest) -> Result<Option<Caller>, Turned> {
         let id = session_id(request.headers());
-        let Some(session) = id.and_then(|id| self.state.session(id)) else { return Ok(None) };
+        let Some(caller) = id.and_then(|id| self.state.session(id)) else { return Ok(None) };
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let given = request.headers().get("x-csrf-token").map_or(&[][..], HeaderValue::as_bytes);
-        if !reads && !bool::from(session.csrf.as_bytes().ct_eq(given)) {
+        if !reads && !caller.is_proved_by(given) {
             let error = "a signed-in page writes with the header `x-csrf-token`; GET /api/v1/session tells it";
-            let standing = session.caller.allowance().note();
+            let standing = caller.allowance().note();
             return Err(Turned { refusal: Refusal::new(Reason::Csrf, error), standing });
         }
-        Ok(Some(session.caller))
+        Ok(Some(caller))
     }
 }
 
-fn session_id(headers: &HeaderMap) -> Option<&str> {
+/// The value of a session's cookie.
+pub(crate) fn session_id(headers: &HeaderMap) -> Option<&str> {
     headers.get_all(header::COOKIE).filter_map(|value| value.to_str().ok()).find_map(|cookies| {
         cookies.split(';').find_map(|cookie| {
             let (name, value) = cookie.trim().split_once('=')?;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, LazyLock, mpsc};
 
 use actix_web::{App, HttpServer};
-use parley::caller::{Caller, Doorkeeper, Holder, Session};
+use parley::caller::{Caller, Doorkeeper, Holder};
 use parley::http;
 use parley::operation::{GET, Needs, Operation, POST, Table};
 use parley::operations::catalogue::{self, Health, Instance, Storage};
@@ -25,8 +25,12 @@ struct People {
     reader: Caller,
     hasty: Caller,
     human: Caller,
+    session: Caller,
     addresses: Addresses,
 }
+
+/// The allowance of the session, by which it is known.
+const SESSION: u32 = 70_000;
 
 impl Tiny {
     pub(crate) fn new(anonymous: u32) -> Self {
@@ -36,6 +40,7 @@ impl Tiny {
                 token: None,
                 rights,
                 allowance: Arc::new(Allowance::per_minute(requests)),
+                csrf: (requests == SESSION).then(|| "c1".into()),
             })
         };
         Self(Arc::new(People {
@@ -43,6 +48,7 @@ impl Tiny {
             reader: Caller::Token(holder("tiny:reader", Rights::READ, 60_000)),
             hasty: Caller::Token(holder("tiny:hasty", Rights::READ, 2)),
             human: Caller::Human(holder("human:operator", Rights::READ, 60_000)),
+            session: Caller::Human(holder("human:operator", Rights::READ, SESSION)),
             addresses: Addresses::each(move || Allowance::per_minute(anonymous)),
         }))
     }
@@ -67,8 +73,8 @@ impl Doorkeeper for Tiny {
         "tiny"
     }
 
-    fn session(&self, id: &str) -> Option<Session> {
-        (id == "s1").then(|| Session { caller: self.0.human.clone(), csrf: "c1".into() })
+    fn session(&self, id: &str) -> Option<Caller> {
+        (id == "s1").then(|| self.0.session.clone())
     }
 }
 
@@ -218,7 +224,8 @@ pub(crate) fn start(anonymous: u32) -> Server {
         version: "0.0.1".into(),
         public_origin: Some("https://tiny.example".into()),
         allowed_origins: vec!["https://claude.ai".into()],
-        behind_proxy: false,
+        behind_tls_proxy: true,
+        trusted_proxies: vec!["127.0.0.2/32".parse().expect("a network")],
     };
     let surface = Surface::new(Tiny::new(anonymous), table(), settings);
     let (tell, told) = mpsc::channel();

@@ -1,6 +1,7 @@
 //! A real server and the people who use it. Tests speak to it over HTTP or MCP, like everybody else.
 
 pub(crate) mod child;
+pub(crate) mod raw;
 mod reply;
 
 use std::collections::HashMap;

@@ -62,3 +62,7 @@ pub const REMARK: usize = 500;
 pub const FEATURE_TITLE: usize = 200;
 /// The body of a feature request, code points.
 pub const FEATURE_BODY: usize = 2_000;
+/// The human's password at least: code points.
+pub const PASSWORD_MIN: usize = 8;
+/// The human's password at most: code points.
+pub const PASSWORD_MAX: usize = 200;

@@ -16,6 +16,7 @@ use super::{Inner, Registry, Settings};
 use crate::desk::{DeskActor, Shelves};
 use crate::directory::Directory;
 use crate::feed::Feed;
+use crate::human::Human;
 use crate::lines::Lines;
 use crate::record;
 use crate::thread::Ids;
@@ -39,11 +40,13 @@ impl Registry {
         };
         let directory = Arc::new(Directory::default());
         let lines = Lines::default();
+        let human = Human::default();
         let mut known = Vec::new();
         for note in journal.notes().await? {
             match note.stream.kind {
                 record::THREADS => known.extend(thread(&*journal, &directory, note).await?),
                 record::LINES => lines.open(&*journal, note).await?,
+                record::HUMAN => human.open(&*journal, note).await?,
                 _ => {}
             }
         }
@@ -56,6 +59,7 @@ impl Registry {
             desk,
             ids: Arc::new(ids),
             lines,
+            human,
             feed,
             awake: DashMap::new(),
             references: DashMap::new(),
