@@ -1,13 +1,13 @@
 //! A file in a request: the body itself, or a field of a multipart form.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use actix_multipart::Multipart;
 use actix_web::HttpRequest;
-use actix_web::error::PayloadError;
-use actix_web::http::header::{self, HeaderMap};
-use actix_web::web::{Bytes, BytesMut, Payload};
-use futures_util::{StreamExt as _, stream};
+use actix_web::http::header;
+use actix_web::web::{Bytes, Payload};
+use futures_util::stream;
+use multer::Multipart;
 use parley_language::limits::{IMAGE_BYTES, REQUEST_BYTES};
 use parley_language::reason::{Details, Reason, Refusal};
 
@@ -26,32 +26,30 @@ pub(super) async fn read(
     payload: Payload,
     field: &'static str,
 ) -> Result<Bytes, Refusal> {
-    let is_form = request
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().to_ascii_lowercase().starts_with(b"multipart/"));
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let is_form = kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("multipart/"));
     // A form has boundaries and perhaps other fields around the file.
     let bytes = if is_form { IMAGE_BYTES + REQUEST_BYTES } else { IMAGE_BYTES };
     let bound = Bound { bytes, patience: PATIENCE, refusal: too_large };
     let body = read_within(bound, request, payload).await?;
-    if is_form { in_form(request.headers(), body, field).await } else { Ok(body) }
+    if !is_form {
+        return Ok(body);
+    }
+    let boundary = multer::parse_boundary(kind.unwrap_or_default());
+    in_form(&boundary.map_err(|error| no_form(&error))?, body, field).await
 }
 
-async fn in_form(headers: &HeaderMap, body: Bytes, name: &'static str) -> Result<Bytes, Refusal> {
-    let whole = stream::once(async { Ok::<_, PayloadError>(body) });
-    let mut form = Multipart::new(headers, whole);
-    let mut found: Option<BytesMut> = None;
-    while let Some(field) = form.next().await {
-        let mut field = field.map_err(|error| no_form(&error))?;
+async fn in_form(boundary: &str, body: Bytes, name: &'static str) -> Result<Bytes, Refusal> {
+    let whole = stream::once(async { Ok::<_, Infallible>(body) });
+    let mut form = Multipart::new(whole, boundary);
+    let mut found = None;
+    while let Some(field) = form.next_field().await.map_err(|error| no_form(&error))? {
         let wanted = field.name() == Some(name);
         if wanted && found.is_some() {
             let error = format!("the form has the field `{name}` twice; send it once");
             return Err(Refusal::field(name, "duplicate", error));
         }
-        let mut bytes = BytesMut::new();
-        while let Some(piece) = field.next().await {
-            bytes.extend_from_slice(&piece.map_err(|error| no_form(&error))?);
-        }
+        let bytes = field.bytes().await.map_err(|error| no_form(&error))?;
         if wanted {
             found = Some(bytes);
         }
@@ -60,7 +58,7 @@ async fn in_form(headers: &HeaderMap, body: Bytes, name: &'static str) -> Result
     if found.len() > IMAGE_BYTES {
         return Err(too_large(Some(found.len() as u64)));
     }
-    Ok(found.freeze())
+    Ok(found)
 }
 
 fn no_form(error: &dyn std::fmt::Display) -> Refusal {
