@@ -114,6 +114,11 @@ impl Callers {
         Some(self.learn(number, token))
     }
 
+    /// The human with the operator's key.
+    pub fn human(&self) -> Caller {
+        self.human.clone()
+    }
+
     /// The human in a session, by the secret in its cookie. Each session has an allowance of its own.
     pub fn session(&self, human: &Human, secret: &str) -> Option<Caller> {
         let hash = token::hash(secret);

@@ -28,6 +28,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// How thread actors live.
     pub threads: ThreadSettings,
+    /// Where the operator is told of requests.
+    pub webhook: WebhookSettings,
     /// What is logged.
     pub logs: LogSettings,
 }
@@ -143,6 +145,11 @@ impl StorageSettings {
         self.data_dir.join("search")
     }
 
+    /// The key that signs what the webhook is told.
+    pub fn webhook_key_path(&self) -> PathBuf {
+        self.data_dir.join("webhook.key")
+    }
+
     /// The operator's key: whoever reads this file is the human.
     pub fn operator_key_path(&self) -> PathBuf {
         self.data_dir.join("operator.key")
@@ -175,6 +182,16 @@ pub struct ThreadSettings {
     pub idle_seconds_until_passivation: u64,
     /// Thread actors in memory at most.
     pub active_max: usize,
+}
+
+/// The section `webhook`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookSettings {
+    /// Where access and feature requests are told; empty for nowhere.
+    pub url: String,
+    /// Whether the address may be private or loopback, and plain HTTP.
+    pub allow_private_addresses: bool,
 }
 
 /// The section `logs`.

@@ -27,7 +27,7 @@ use crate::forum::Forum;
 use crate::http::{Admitted, PREFIX, Turned, pairs};
 use crate::operation::Needs;
 use crate::surface::Surface;
-use render::Told;
+pub(crate) use render::{Telling, Told};
 
 /// A comment is sent when nothing else was for so long.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -170,6 +170,11 @@ fn known_board(forum: &Forum, text: &str) -> Result<u64, Refusal> {
     forum.board(&id).map(|board| board.number)
 }
 
+/// An event as it is sent.
+fn as_bytes((id, kind, object): Telling) -> Bytes {
+    Bytes::from(format!("id: {id}\nevent: {kind}\ndata: {}\n\n", serde_json::Value::Object(object)))
+}
+
 impl Reader {
     fn events(self) -> impl Stream<Item = Result<Bytes, actix_web::Error>> {
         stream::unfold(self, |mut reader| async move {
@@ -220,7 +225,7 @@ impl Reader {
                 let told = Told { forum: &self.forum, caller: &self.caller, filter: self.filter };
                 for stored in batch {
                     let events = told.events(&stored).await;
-                    self.ready.extend(events.into_iter().skip(self.skip));
+                    self.ready.extend(events.into_iter().skip(self.skip).map(as_bytes));
                     self.skip = 0;
                     self.position = stored.position;
                 }

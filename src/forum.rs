@@ -82,6 +82,11 @@ impl Forum {
         self.0.callers.still(self.registry().shelves(), caller)
     }
 
+    /// The human, whoever it is that speaks for it.
+    pub fn human(&self) -> Caller {
+        self.0.callers.human()
+    }
+
     /// How many callers wait.
     pub fn waiting(&self) -> &AtomicUsize {
         &self.0.waiting

@@ -27,6 +27,7 @@ pub mod server;
 pub mod shape;
 pub mod surface;
 pub mod token;
+pub mod webhook;
 pub mod wire;
 
 pub use server::{ServeError, Server, serve};

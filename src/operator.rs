@@ -13,34 +13,38 @@ use crate::token::{self, Secret};
 /// # Errors
 /// When the file cannot be read, written or is no key.
 pub fn key_hash(path: &Path) -> io::Result<([u8; 32], bool)> {
+    let (text, is_new) = secret_file(path, || Secret::new().token(OPERATOR))?;
+    let secret = token::parse(&text).filter(|(id, _)| *id == OPERATOR);
+    let no_key = || {
+        let error =
+            format!("{} holds no operator key; remove it and a new one is made", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, error)
+    };
+    let (_, secret) = secret.ok_or_else(no_key)?;
+    Ok((token::hash(secret), is_new))
+}
+
+/// The one line of a file that only its owner reads, and whether it was just made.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub fn secret_file(path: &Path, fresh: impl FnOnce() -> String) -> io::Result<(String, bool)> {
     match fs::read_to_string(path) {
         Ok(text) => {
             fs::set_permissions(path, Permissions::from_mode(0o600))?;
-            let secret = token::parse(text.trim())
-                .filter(|(id, _)| *id == OPERATOR)
-                .map(|(_, secret)| token::hash(secret));
-            let no_key = || {
-                io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!(
-                        "{} holds no operator key; remove it and a new one is made",
-                        path.display()
-                    ),
-                )
-            };
-            Ok((secret.ok_or_else(no_key)?, false))
+            Ok((text.trim().to_owned(), false))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let secret = Secret::new();
-            // Written beside and renamed, so that a crash leaves a whole key or none.
+            let text = fresh();
+            // Written beside and renamed, so that a crash leaves a whole one or none.
             let draft = path.with_extension("key.new");
             drop(fs::remove_file(&draft));
             let mut file =
                 OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-            writeln!(file, "{}", secret.token(OPERATOR))?;
+            writeln!(file, "{text}")?;
             file.sync_all()?;
             fs::rename(&draft, path)?;
-            Ok((secret.hash(), true))
+            Ok((text, true))
         }
         Err(error) => Err(error),
     }

@@ -21,6 +21,7 @@ use crate::forum::Forum;
 use crate::operation::Table;
 use crate::search::Search;
 use crate::surface::{self, Surface};
+use crate::webhook::{self, Webhook};
 use crate::{events, http, login, operations, operator};
 
 /// Why the server could not start or end well.
@@ -103,6 +104,10 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
     let callers = Callers::new(operator_hash, limits);
     let search = Search::open(registry.clone(), &config.storage.search_path())?;
     let forum = Forum::new(registry, callers, search, config);
+    let webhook = Webhook::open(&config.webhook, &config.storage.webhook_key_path());
+    if let Some(webhook) = webhook.map_err(at_data_dir)? {
+        actix::spawn(webhook::keep(forum.clone(), webhook));
+    }
     let surface = Surface::new(
         forum,
         Table::new(operations::table),

@@ -11,6 +11,8 @@ use parley_language::desk::{AccessRequest, Board, Desk, DeskAct, DeskEvent, Feat
 use parley_language::id::{FeatureId, RequestId, TokenId};
 use parley_language::{BoardId, Refusal, Time};
 
+use tokio::sync::watch;
+
 use crate::record;
 
 /// What readers see of the desk.
@@ -23,6 +25,8 @@ pub struct Shelves {
     /// The request that a token came with.
     applied: DashMap<u64, RequestId>,
     features: DashMap<u64, Arc<Feature>>,
+    /// How many records of the desk's stream are shown.
+    shown: watch::Sender<u64>,
 }
 
 impl Shelves {
@@ -76,6 +80,12 @@ impl Shelves {
     /// How many feature requests there are; they are numbered from 1 without gaps.
     pub fn features_len(&self) -> u64 {
         self.features.len() as u64
+    }
+
+    /// Done once a record of the desk's stream is shown.
+    pub(crate) async fn shows(&self, seq: u64) {
+        // An error would mean that the sender is gone, and it is here.
+        let _ = self.shown.subscribe().wait_for(|shown| *shown > seq).await;
     }
 
     /// Shows everything as it stands, and nothing as it stood before.
@@ -183,6 +193,7 @@ async fn read(journal: &dyn Journal, shelves: &Shelves) -> Result<(Desk, u64), R
         desk.apply(&event);
     }
     shelves.show(&desk);
+    shelves.shown.send_replace(log.len() as u64);
     Ok((desk, log.len() as u64))
 }
 
@@ -221,6 +232,24 @@ impl Handler<AskDesk> for DeskActor {
     }
 }
 
+/// Reads what is stored, if that may differ from what is shown.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Refresh;
+
+impl Handler<Refresh> for DeskActor {
+    type Result = AtomicResponse<Self, ()>;
+
+    fn handle(&mut self, _: Refresh, _: &mut Self::Context) -> Self::Result {
+        let stale = self.stale;
+        let (journal, shelves) = (Arc::clone(&self.journal), Arc::clone(&self.shelves));
+        let fresh = async move { if stale { Some(read(&*journal, &shelves).await) } else { None } };
+        // If it cannot be read, the next act says so.
+        let done = fresh.into_actor(self).map(|fresh, desk, _| drop(desk.refresh(fresh)));
+        AtomicResponse::new(Box::pin(done))
+    }
+}
+
 impl DeskActor {
     fn refresh(&mut self, fresh: Option<Result<(Desk, u64), ReadError>>) -> Result<(), No> {
         match fresh {
@@ -245,6 +274,7 @@ impl DeskActor {
         self.desk.apply(&event);
         self.length += 1;
         self.shelves.tell(&self.desk, &event);
+        self.shelves.shown.send_replace(self.length);
         Ok(event)
     }
 }

@@ -1,20 +1,21 @@
 //! The feed: everything committed, in the order of the journal, told after every reader can see it.
 //!
 //! A thread publishes its picture by itself, so pictures of different threads may appear in another order than their
-//! records stand in the journal. The feed goes through the journal in order and waits at each record until its thread
-//! shows it. Its position is therefore a promise: whatever stands at or before it is in lists, inboxes and views. That
-//! is what makes a position a cursor which skips nothing. Waiters, event streams and the search read from here.
+//! records stand in the journal. The feed goes through the journal in order and waits at each record until its thread,
+//! or the desk, shows it. Its position is therefore a promise: whatever stands at or before it is in lists, inboxes and
+//! views. That is what makes a position a cursor which skips nothing. Waiters, event streams and the search read here.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use dashmap::DashMap;
-use parley_journal::{Journal, Position, ReadError, Stored};
+use parley_journal::{Journal, Position, ReadError, Stored, Stream};
 use parley_language::ThreadId;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::desk::Shelves;
 use crate::directory::{Directory, Wanted};
 use crate::record;
 
@@ -30,6 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(250);
 pub struct Feed {
     journal: Arc<dyn Journal>,
     directory: Arc<Directory>,
+    shelves: Arc<Shelves>,
     recent: RwLock<Recent>,
     position: watch::Sender<Position>,
     bells: Bells,
@@ -50,11 +52,16 @@ struct Bells {
 }
 
 impl Feed {
-    pub(crate) fn new(journal: Arc<dyn Journal>, directory: Arc<Directory>) -> Self {
+    pub(crate) fn new(
+        journal: Arc<dyn Journal>,
+        directory: Arc<Directory>,
+        shelves: Arc<Shelves>,
+    ) -> Self {
         let now = *journal.tip().borrow();
         Self {
             journal,
             directory,
+            shelves,
             recent: RwLock::default(),
             position: watch::Sender::new(now),
             bells: Bells {
@@ -112,18 +119,25 @@ impl Feed {
         Some(recent.records.iter().skip(skipped).take(limit).cloned().collect())
     }
 
-    /// One step: takes what is new in the journal. `open` opens a thread that does not show what is durable.
-    pub(crate) async fn step(&self, open: impl AsyncFn(ThreadId)) -> Result<(), ReadError> {
+    /// One step: takes what is new in the journal. `open` opens a thread, or the desk, that does not show what is
+    /// durable.
+    pub(crate) async fn step(&self, open: impl AsyncFn(Stream)) -> Result<(), ReadError> {
         let batch = self.journal.after(self.position(), STEP).await?;
         let Some(last) = batch.last().map(|stored| stored.position) else { return Ok(()) };
         for stored in &batch {
-            if stored.stream.kind == record::THREADS {
-                let thread = ThreadId::new(stored.stream.number);
-                let shown = self.directory.holds(thread, stored.position);
-                if timeout(PATIENCE, shown).await.is_err() {
-                    tracing::warn!(%thread, position = stored.position, "a thread is late");
-                    open(thread).await;
+            let shown = async {
+                match stored.stream.kind {
+                    record::THREADS => {
+                        let thread = ThreadId::new(stored.stream.number);
+                        self.directory.holds(thread, stored.position).await;
+                    }
+                    record::DESK => self.shelves.shows(stored.seq).await,
+                    _ => {}
                 }
+            };
+            if timeout(PATIENCE, shown).await.is_err() {
+                tracing::warn!(stream = ?stored.stream, position = stored.position, "it is late");
+                open(stored.stream).await;
             }
         }
         let called: Vec<_> = batch

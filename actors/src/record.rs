@@ -34,6 +34,8 @@ pub const IMAGES: Kind = 4;
 pub const COURIER: Kind = 5;
 /// The kind of the stream of the human's door.
 pub const HUMAN: Kind = 6;
+/// The kind of the webhook's one stream: up to where the operator was told.
+pub const WEBHOOK: Kind = 7;
 
 /// The series of thread numbers.
 pub const THREAD_NUMBERS: u8 = 1;

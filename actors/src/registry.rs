@@ -11,6 +11,7 @@ mod human;
 mod images;
 mod inbox;
 mod opening;
+mod bookmark;
 mod posting;
 mod reaching;
 mod start;
@@ -27,6 +28,7 @@ use parley_language::thread::{Act, Summary};
 use parley_language::{Refusal, Speaker, ThreadId, Time};
 use tokio::sync::{Mutex, OnceCell, Semaphore, oneshot};
 
+pub use self::bookmark::Bookmark;
 pub use self::images::Picture;
 
 use self::answer::{no, not_found, unavailable};

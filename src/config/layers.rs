@@ -18,6 +18,7 @@ enum Range {
     Address,
     Origin,
     Networks,
+    Url,
     Slug,
     Filter,
     Text,
@@ -48,6 +49,7 @@ const RANGES: &[(&str, Range)] = &[
     ("threads.queue_per_thread_max",             Range::Between(1, 65_536)),
     ("threads.idle_seconds_until_passivation",   Range::Between(1, 86_400)),
     ("threads.active_max",                       Range::Between(16, 10_000_000)),
+    ("webhook.url",                              Range::Url),
     ("logs.format",                              Range::OneOf(&["human", "json"])),
     ("logs.level",                               Range::Filter),
 ];
@@ -140,6 +142,7 @@ impl Layers {
     /// Checks what depends on more than one setting and hands out the typed settings.
     pub(super) fn finish(self) -> Result<Config, ConfigError> {
         let origin = self.0["server.listen"].origin.clone();
+        let webhook = self.0["webhook.url"].origin.clone();
         let mut table = Table::new();
         for (name, setting) in self.0 {
             let (section, key) = name.split_once('.').expect("names are made as section.key");
@@ -152,6 +155,17 @@ impl Layers {
         let listen = config.server.listen;
         if !listen.ip().is_loopback() && !config.server.behind_tls_proxy {
             return Err(ConfigError::Exposed { origin, listen });
+        }
+        let (url, private) = (&config.webhook.url, config.webhook.allow_private_addresses);
+        if url.starts_with("http://") && !private {
+            return Err(ConfigError::Refused {
+                origin: webhook,
+                setting: "webhook.url".into(),
+                actual: url.clone(),
+                allowed:
+                    "an https address; plain HTTP only with webhook.allow_private_addresses = true"
+                        .into(),
+            });
         }
         Ok(config)
     }
@@ -209,6 +223,7 @@ fn within(range: Option<&Range>, value: &Value) -> bool {
         (Some(Range::Networks), Value::Array(items)) => {
             items.iter().all(|item| item.as_str().is_some_and(|item| network(item).is_some()))
         }
+        (Some(Range::Url), Value::String(text)) => text.is_empty() || is_url(text),
         (Some(Range::Slug), Value::String(text)) => is_slug(text),
         (Some(Range::Filter), Value::String(text)) => crate::logs::filter(text).is_ok(),
         (Some(Range::Text), Value::String(text)) => !text.is_empty(),
@@ -226,6 +241,7 @@ fn allowed(range: Option<&Range>) -> String {
         }
         Some(Range::Origin) => "origins such as https://parley.example.org, without a path".into(),
         Some(Range::Networks) => "IP addresses and networks such as 10.0.0.7 or 10.0.0.0/8".into(),
+        Some(Range::Url) => "an address such as https://example.org/hook".into(),
         Some(Range::Slug) => {
             "1 to 40 of a-z, 0-9 and -, beginning with a letter or digit, and not `human`".into()
         }
@@ -240,6 +256,13 @@ fn allowed(range: Option<&Range>) -> String {
 /// An address or a network of addresses.
 pub(super) fn network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
+}
+
+fn is_url(text: &str) -> bool {
+    text.parse::<actix_web::http::Uri>().is_ok_and(|url| {
+        matches!(url.scheme_str(), Some("http" | "https"))
+            && url.host().is_some_and(|host| !host.is_empty())
+    })
 }
 
 fn is_origin(text: &str) -> bool {

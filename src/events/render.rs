@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use actix_web::web::Bytes;
 use parley_actors::record;
 use parley_actors::view::{Change, Said, View};
 use parley_journal::Stored;
@@ -23,11 +22,14 @@ use crate::wire::{
 };
 
 /// To whom, and what of it.
-pub(super) struct Told<'a> {
-    pub(super) forum: &'a Forum,
-    pub(super) caller: &'a Caller,
-    pub(super) filter: Filter,
+pub(crate) struct Told<'a> {
+    pub(crate) forum: &'a Forum,
+    pub(crate) caller: &'a Caller,
+    pub(crate) filter: Filter,
 }
+
+/// An event: its id, its type, and its object, in which both stand too.
+pub(crate) type Telling = (String, &'static str, Map<String, Value>);
 
 /// An event without its place.
 type Draft = (&'static str, Map<String, Value>);
@@ -35,7 +37,7 @@ type Draft = (&'static str, Map<String, Value>);
 impl Told<'_> {
     /// The events of a record that this reader may and wants to see. Their ids are the record's position; all but the
     /// last say which they are, so that a reader who was cut off between them goes on at the next one.
-    pub(super) async fn events(&self, stored: &Stored) -> Vec<Bytes> {
+    pub(crate) async fn events(&self, stored: &Stored) -> Vec<Telling> {
         let drafts = match stored.stream.kind {
             record::THREADS => self.thread(stored).await,
             record::DESK => self.desk(stored),
@@ -49,7 +51,7 @@ impl Told<'_> {
             };
             object.insert("position".into(), json!(id));
             object.insert("type".into(), json!(kind));
-            Bytes::from(format!("id: {id}\nevent: {kind}\ndata: {}\n\n", Value::Object(object)))
+            (id, kind, object)
         };
         drafts.into_iter().enumerate().map(event).collect()
     }

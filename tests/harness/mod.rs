@@ -79,6 +79,17 @@ impl World {
         Self { people, server, config, _folder: folder }
     }
 
+    /// The same server and people after a restart with other settings.
+    pub(crate) fn restart_with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
+        self.restart()
+    }
+
+    /// Where everything durable is.
+    pub(crate) fn data_dir(&self) -> &Path {
+        &self.config.storage.data_dir
+    }
+
     /// The server's address.
     pub(crate) fn addr(&self) -> std::net::SocketAddr {
         self.server.addr

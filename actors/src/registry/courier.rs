@@ -6,41 +6,29 @@
 use std::future::Future;
 use std::time::Duration;
 
-use parley_journal::{Append, Position, Record, Stored, Stream, append_and_wait};
+use parley_journal::{Position, Stored};
 use parley_language::ThreadId;
 use parley_language::claim::related_claims;
 use parley_language::event::{Event, Saying};
 use parley_language::words::Kind;
 
-use super::Registry;
+use super::{Bookmark, Registry};
 use crate::record;
 
 /// After how many records the courier writes down how far it is.
 const RECORDS_PER_NOTE: u64 = 4_096;
-const STREAM: Stream = Stream { kind: record::COURIER, number: 1 };
-
-/// How far the courier is.
-struct Way {
-    /// Everything up to here is delivered.
-    delivered: Position,
-    /// What was last written down.
-    noted: Position,
-    /// How many records its own stream has.
-    length: u64,
-}
-
 impl Registry {
     /// Delivers, for ever. To be spawned once.
     pub fn keep_courier(&self) -> impl Future<Output = ()> + use<> {
         let house = std::sync::Arc::downgrade(&self.0);
         let mut feed = self.0.feed.follow();
         async move {
-            let mut way = None;
+            let mut mark = None;
             loop {
                 let Some(inner) = house.upgrade() else { return };
                 let registry = Self(inner);
                 let upto = *feed.borrow_and_update();
-                if let Err(error) = registry.carry(&mut way, upto).await {
+                if let Err(error) = registry.carry(&mut mark, upto).await {
                     tracing::warn!(error, "an effect on another thread is delivered later");
                     drop(registry);
                     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -54,34 +42,25 @@ impl Registry {
         }
     }
 
-    async fn carry(&self, way: &mut Option<Way>, upto: Position) -> Result<(), String> {
-        let way = match way {
-            Some(way) => way,
-            None => way.insert(self.begin().await?),
+    async fn carry(&self, mark: &mut Option<Bookmark>, upto: Position) -> Result<(), String> {
+        let mark = match mark {
+            Some(mark) => mark,
+            None => mark.insert(self.bookmark(record::COURIER).await?),
         };
-        while way.delivered < upto {
-            let batch = self.0.feed.after(way.delivered, 512).await.map_err(|e| e.to_string())?;
+        while mark.reached < upto {
+            let batch = self.0.feed.after(mark.reached, 512).await.map_err(|e| e.to_string())?;
             if batch.is_empty() {
                 return Ok(());
             }
             for stored in &batch {
                 self.carry_one(stored).await?;
-                way.delivered = stored.position;
+                mark.reached = stored.position;
             }
         }
-        if way.delivered - way.noted >= RECORDS_PER_NOTE {
-            self.note(way).await;
+        if mark.ahead() >= RECORDS_PER_NOTE {
+            self.write_bookmark(mark).await;
         }
         Ok(())
-    }
-
-    async fn begin(&self) -> Result<Way, String> {
-        let log = self.0.journal.read(STREAM, 0).await.map_err(|error| error.to_string())?;
-        let noted = match log.last() {
-            None => 0,
-            Some(last) => record::decode(&last.body).map_err(|error| error.to_string())?,
-        };
-        Ok(Way { delivered: noted, noted, length: log.len() as u64 })
     }
 
     async fn carry_one(&self, stored: &Stored) -> Result<(), String> {
@@ -92,20 +71,6 @@ impl Registry {
         let Some(said) = event.fact.said().filter(reaches) else { return Ok(()) };
         let home = ThreadId::new(stored.stream.number);
         self.deliver(home, &event.by, said).await.map_err(|refusal| refusal.error)
-    }
-
-    async fn note(&self, way: &mut Way) {
-        let record = Record { body: record::encode(&way.delivered), ..Record::default() };
-        let append =
-            Append { stream: STREAM, expected: way.length, records: vec![record], note: None };
-        match append_and_wait(&*self.0.journal, append).await {
-            Ok(_) => {
-                way.length += 1;
-                way.noted = way.delivered;
-            }
-            // It only costs a later start some reading.
-            Err(error) => tracing::warn!(%error, "the courier's place is not written down"),
-        }
     }
 }
 

@@ -4,12 +4,14 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley_journal::Position;
-use parley_language::{Author, Refusal};
+use parley_journal::{Position, Stream};
+use parley_language::{Author, Refusal, ThreadId};
 
 use super::answer::stored;
 use super::{Registry, now};
+use crate::desk::Refresh;
 use crate::lines::{LineEvent, Used};
+use crate::record;
 
 impl Registry {
     /// How far an author has acknowledged its inbox; 0 if never.
@@ -71,7 +73,10 @@ impl Registry {
             loop {
                 let Some(inner) = house.upgrade() else { return };
                 let registry = Self(inner);
-                let open = async |thread| drop(registry.view(thread).await);
+                let open = async |stream: Stream| match stream.kind {
+                    record::DESK => drop(registry.0.desk.send(Refresh).await),
+                    _ => drop(registry.view(ThreadId::new(stream.number)).await),
+                };
                 match registry.0.feed.step(open).await {
                     Ok(()) if *tip.borrow_and_update() > registry.0.feed.position() => continue,
                     Ok(()) => {}

@@ -51,7 +51,7 @@ impl Registry {
             }
         }
         publish(&*journal, &directory, known).await?;
-        let feed = Feed::new(Arc::clone(&journal), Arc::clone(&directory));
+        let feed = Feed::new(Arc::clone(&journal), Arc::clone(&directory), Arc::clone(&shelves));
         Ok(Self(Arc::new(Inner {
             journal,
             directory,
