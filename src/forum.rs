@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::caller::{Caller, Doorkeeper};
 use crate::callers::Callers;
 use crate::config::Config;
+use crate::documents;
 use crate::events::Tickets;
 use crate::operations::catalogue::{Health, Instance, Storage};
 use crate::rate::Allowance;
@@ -130,6 +131,12 @@ impl Doorkeeper for Forum {
 impl Instance for Forum {
     fn requests_per_minute(&self) -> u32 {
         self.0.callers.requests_per_minute()
+    }
+
+    fn endpoints(&self) -> Vec<(&'static str, &'static str)> {
+        let mut endpoints = vec![("events", "/api/v1/events"), ("login", "/login")];
+        endpoints.extend(documents::PLACES);
+        endpoints
     }
 
     fn health(&self) -> Health {

@@ -9,6 +9,7 @@ pub mod callers;
 pub mod client;
 pub mod config;
 pub mod cursor;
+pub mod documents;
 pub mod events;
 pub mod forum;
 pub mod http;

@@ -135,6 +135,8 @@ pub struct Operation<S> {
     pub gives: &'static [&'static str],
     /// The plain JSON schema of its input.
     pub input: Value,
+    /// The same with what only the documents say: `x-is` names what a text is, `x-rules` what holds between fields.
+    pub described: Value,
     /// The JSON schema of its answer.
     pub output: Value,
     shape: Shape,
@@ -232,7 +234,8 @@ impl<S: Clone + Send + 'static> Operation<S> {
         F: Fn(S, Caller, I, Bytes) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Answer, Refusal>> + Send + 'static,
     {
-        let input = schema::input::<I>();
+        let described = schema::input::<I>();
+        let input = schema::without_notes(&described);
         let reads = method == Method::GET;
         let summary = input.get("description").and_then(Value::as_str).unwrap_or_default();
         Self {
@@ -248,10 +251,11 @@ impl<S: Clone + Send + 'static> Operation<S> {
             takes: Takes::Json,
             gives: &[JSON],
             output: json!({}),
-            shape: Shape::new(&input),
+            shape: Shape::new(&described),
             guard: None,
             trailer: None,
             input,
+            described,
             method,
             handler: Box::new(move |state, caller, input, file| {
                 match serde_json::from_value::<I>(input) {

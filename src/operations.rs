@@ -35,6 +35,7 @@ pub struct Paging {
     pub limit: Option<i64>,
     /// The `next_cursor` of the page before.
     #[serde(default)]
+    #[schemars(extend("x-is" = "cursor"))]
     pub cursor: Option<String>,
 }
 
@@ -43,6 +44,11 @@ impl Paging {
     pub fn limit(&self) -> usize {
         let limit = self.limit.unwrap_or(limits::PAGE_DEFAULT as i64);
         limit.clamp(1, limits::PAGE as i64) as usize
+    }
+
+    /// Where to go on; an empty text means the beginning, as templates of addresses send it.
+    pub fn cursor(&self) -> Option<&str> {
+        self.cursor.as_deref().filter(|cursor| !cursor.is_empty())
     }
 
     /// Cuts a page out of a list that only grows.
@@ -54,7 +60,7 @@ impl Paging {
         length: usize,
         page: impl FnOnce(usize, usize) -> Vec<T>,
     ) -> Result<(Vec<T>, Option<String>), Refusal> {
-        let from = cursor::read_count(self.cursor.as_deref())?.min(length);
+        let from = cursor::read_count(self.cursor())?.min(length);
         let to = (from + self.limit()).min(length);
         Ok((page(from, to), (to < length).then(|| cursor::count(to))))
     }
@@ -68,7 +74,7 @@ impl Paging {
         numbers: std::ops::RangeInclusive<u64>,
         mut find: impl FnMut(u64) -> Option<T>,
     ) -> Result<(Vec<T>, Option<String>), Refusal> {
-        let from = cursor::read_count(self.cursor.as_deref())? as u64 + 1;
+        let from = cursor::read_count(self.cursor())? as u64 + 1;
         let mut items = Vec::new();
         for number in from.max(*numbers.start())..=*numbers.end() {
             let Some(item) = find(number) else { continue };

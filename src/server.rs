@@ -17,6 +17,7 @@ use parley_language::Refusal;
 
 use crate::callers::Callers;
 use crate::config::Config;
+use crate::documents::{self, Documents};
 use crate::forum::Forum;
 use crate::operation::Table;
 use crate::search::Search;
@@ -147,7 +148,9 @@ pub async fn serve(config: &Config) -> Result<Server, ServeError> {
 ///
 /// * `/api/v1/events`: an answer that does not end.
 /// * `/login`, `/logout`: answers with a cookie.
-fn routes(app: &mut ServiceConfig, surface: &Surface<Forum>) {
+/// * `/openapi.json`, `/parley.html`, `/llms.txt`: documents.
+fn routes(app: &mut ServiceConfig, surface: &Surface<Forum>, documents: &Documents) {
+    documents::configure(app, surface, documents);
     events::configure(app, surface);
     login::configure(app, surface);
     http::configure(app, surface);
@@ -159,16 +162,17 @@ fn listen(
 ) -> Result<(dev::Server, SocketAddr), ServeError> {
     let address = config.server.listen;
     let at = |error| ServeError::Listen { address, error };
-    let shared = surface.clone();
-    let server = HttpServer::new(move || App::new().configure(|app| routes(app, &shared)))
-        .workers(config.server.threads())
-        .disable_signals()
-        // Longer than pooled clients keep a connection, so that they close it and not the server under them.
-        .keep_alive(Duration::from_secs(75))
-        .client_request_timeout(Duration::from_secs(10))
-        .shutdown_timeout(1)
-        .bind(address)
-        .map_err(at)?;
+    let (shared, documents) = (surface.clone(), Documents::new(surface));
+    let server =
+        HttpServer::new(move || App::new().configure(|app| routes(app, &shared, &documents)))
+            .workers(config.server.threads())
+            .disable_signals()
+            // Longer than pooled clients keep a connection, so that they close it and not the server under them.
+            .keep_alive(Duration::from_secs(75))
+            .client_request_timeout(Duration::from_secs(10))
+            .shutdown_timeout(1)
+            .bind(address)
+            .map_err(at)?;
     let bound = server.addrs().first().copied();
     let bound = bound.ok_or_else(|| at(io::Error::other("no address was bound")))?;
     Ok((server.run(), bound))

@@ -13,12 +13,18 @@ use std::fmt;
 
 use parley_language::Refusal;
 use parley_language::reason::Details;
+use parley_language::text::is_blank;
 use serde_json::{Map, Value};
 
 use pattern::Pattern;
-use refuse::{bound, check_id, check_number, check_text, no_such_word, refuse};
+use refuse::{
+    bound, check_id, check_number, check_text, has_nul, no_such_word, refuse, shows_nothing,
+};
 pub(crate) use refuse::{nearest, refuse_field};
 use text::{integral, json_in, number_in};
+
+/// Ids from here on are only taken as texts: as numbers, not every reader of JSON keeps them apart.
+const EXACT_IDS: u64 = 1 << 53;
 
 /// How literally an input is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +43,7 @@ pub struct Shape(Kind);
 enum Kind {
     Any,
     Boolean,
-    Text { min: u64, max: u64, pattern: Option<Pattern>, id: bool },
+    Text { min: u64, max: u64, pattern: Option<Pattern>, id: bool, shown: bool },
     Words(Vec<Box<str>>),
     Number { integer: bool, min: Option<f64>, max: Option<f64>, clamp: bool },
     List { items: Box<Shape>, min: u64, max: u64 },
@@ -114,6 +120,7 @@ impl Shape {
                         .unwrap_or_else(|| panic!("the pattern {source} is outside our subset"))
                 }),
                 id: schema.get("format").and_then(Value::as_str) == Some("parley-id"),
+                shown: schema.get("x-is").and_then(Value::as_str) == Some("shown"),
             },
             Some("array") => Kind::List {
                 items: Box::new(schema.get("items").map_or(Self(Kind::Any), Self::new)),
@@ -167,20 +174,24 @@ impl Shape {
     }
 
     fn walk(&self, value: &mut Value, manner: Manner, place: Place<'_>) -> Result<(), Refusal> {
-        if manner == Manner::Lenient {
+        // JSON has one kind of number: 2.0 is the integer 2.
+        if manner == Manner::Lenient || value.is_f64() {
             self.coerce(value);
         }
         match &self.0 {
             Kind::Any => Ok(()),
             Kind::Boolean if value.is_boolean() => Ok(()),
-            Kind::Text { min, max, pattern, id } => {
-                if let (true, Some(number)) = (*id, value.as_u64()) {
+            Kind::Text { min, max, pattern, id, shown } => {
+                if let (true, Some(number)) = (*id, value.as_u64().filter(|id| *id < EXACT_IDS)) {
                     // Ids are texts from here on, so that every reader of the input finds one spelling.
                     *value = Value::String(number.to_string());
                 }
                 match value {
                     Value::String(text) => {
                         check_text(text, (*min, *max), pattern.as_ref(), place)?;
+                        if *shown && is_blank(text) {
+                            return Err(shows_nothing(place));
+                        }
                         if *id { check_id(text, pattern.as_ref(), place) } else { Ok(()) }
                     }
                     _ => Err(self.wrong_type(place)),
@@ -335,6 +346,9 @@ impl Object {
                 let error = format!("`{place}` is missing; send it");
                 return Err(refuse(place, "required", error, Details::default()));
             }
+        }
+        if let Some(name) = map.keys().find(|name| name.contains('\0')) {
+            return Err(has_nul(Place::Member(&place, name)));
         }
         for (name, value) in map.iter_mut() {
             let shape = match (self.member(name), &self.others) {

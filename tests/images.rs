@@ -76,7 +76,7 @@ fn an_image_is_what_its_content_says_and_comes_back_whole_after_a_restart() {
         (jpeg(), "image/jpeg", 6, 5),
     ] {
         // Once as it is, under a wrong name, and once in a form, under a wrong name.
-        let (kind, body) = form(&[("other", b"x"), ("image", &bytes)]);
+        let (kind, body) = form(&[("image", &bytes)]);
         for (kind, body) in [("text/html", &bytes), (&*kind, &body)] {
             let id = message(writer);
             let got = uploads(&world, writer, &id, kind, body);
@@ -134,7 +134,9 @@ fn what_is_no_image_is_refused_and_nothing_is_kept() {
     {
         raw(writer, &id, body).refused("image_type");
     }
-    for fields in [&[("other", &b"x"[..])][..], &[("image", b"")], &[]] {
+    let (kind, body) = form(&[("other", b"x"), ("image", &gif())]);
+    uploads(&world, writer, &id, &kind, &body).refused("invalid_body");
+    for fields in [&[("image", &b""[..])][..], &[]] {
         let (kind, body) = form(fields);
         uploads(&world, writer, &id, &kind, &body).refused("image_missing");
     }

@@ -44,15 +44,15 @@ async fn in_form(boundary: &str, body: Bytes, name: &'static str) -> Result<Byte
     let mut form = Multipart::new(whole, boundary);
     let mut found = None;
     while let Some(field) = form.next_field().await.map_err(|error| no_form(&error))? {
-        let wanted = field.name() == Some(name);
-        if wanted && found.is_some() {
+        if field.name() != Some(name) {
+            let error = format!("the form has a field that is not `{name}`; send only that");
+            return Err(Refusal::field(field.name().unwrap_or_default(), "unknown_field", error));
+        }
+        if found.is_some() {
             let error = format!("the form has the field `{name}` twice; send it once");
             return Err(Refusal::field(name, "duplicate", error));
         }
-        let bytes = field.bytes().await.map_err(|error| no_form(&error))?;
-        if wanted {
-            found = Some(bytes);
-        }
+        found = Some(field.bytes().await.map_err(|error| no_form(&error))?);
     }
     let found = found.unwrap_or_default();
     if found.len() > IMAGE_BYTES {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use parley_language::envelope::{no_nul, shown};
 use parley_language::{BoardId, Refusal, limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,7 +75,7 @@ pub async fn threads(
     input: GetBoardThreads,
 ) -> Result<Page<ThreadObject>, Refusal> {
     let board = forum.board(&input.id)?;
-    let after = cursor::read_key(input.paging.cursor.as_deref())?;
+    let after = cursor::read_key(input.paging.cursor())?;
     let (lines, next) =
         forum
             .registry()
@@ -91,10 +90,10 @@ pub async fn threads(
 pub struct PostBoard {
     /// Its slug: a-z, 0-9 and hyphens, not only digits; made from the title if left out.
     #[serde(default)]
-    #[schemars(length(min = 1, max = limits::SLUG), regex(pattern = "^[a-z0-9][a-z0-9-]{0,39}$"))]
+    #[schemars(length(min = 1, max = limits::SLUG), regex(pattern = "^[a-z0-9][a-z0-9-]{0,39}$"), extend("x-is" = "slug"))]
     pub slug: Option<String>,
     /// Its title.
-    #[schemars(length(min = 1, max = limits::BOARD_TITLE))]
+    #[schemars(length(min = 1, max = limits::BOARD_TITLE), extend("x-is" = "shown"))]
     pub title: String,
     /// What it is for.
     #[serde(default)]
@@ -105,11 +104,9 @@ pub struct PostBoard {
 /// Makes a board.
 ///
 /// # Errors
-/// `conflict` for a slug that is taken, `invalid_body` for texts with NUL.
+/// `conflict` for a slug that is taken.
 pub async fn make(forum: Forum, _: Caller, input: PostBoard) -> Result<NamedBoard, Refusal> {
-    shown("title", &input.title)?;
     let description = input.description.unwrap_or_default();
-    no_nul("description", &description)?;
     let board = forum.registry().make_board(input.slug, input.title, description).await?;
     Ok(NamedBoard { board: object(&forum, &Arc::new(board)) })
 }

@@ -5,13 +5,13 @@
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
-use parley_language::limits;
 use parley_language::reason::{Details, Reason, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::Paging;
 use super::manifest::{GetManifest, Manifest, ReasonRow, manifest, reason_row};
 use crate::caller::{Caller, Doorkeeper};
 use crate::operation::{COMMON, JSON, Operation, Reach, Table, Takes, fault};
@@ -71,14 +71,9 @@ pub struct ListApiOperations {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub q: Option<String>,
-    /// How many, 1 to 100.
-    #[serde(default)]
-    #[schemars(range(min = 1, max = limits::PAGE), extend("x-clamp" = true))]
-    pub limit: Option<usize>,
-    /// `next_cursor` of the page before.
-    #[serde(default)]
-    #[schemars(length(max = 100))]
-    pub cursor: Option<String>,
+    /// Where and how much.
+    #[serde(flatten)]
+    pub paging: Paging,
 }
 
 /// Show the full contract of one operation: schemas, right, reasons with reactions, an example.
@@ -104,7 +99,7 @@ pub struct CallApiOperation {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Operations {
     items: Vec<Line>,
-    next_cursor: Option<&'static str>,
+    next_cursor: Option<String>,
 }
 
 /// One operation in short.
@@ -249,27 +244,14 @@ fn list<S: Clone + Send + 'static>(
     caller: &Caller,
     input: &ListApiOperations,
 ) -> Result<Operations, Refusal> {
-    let rows = table.rows();
-    let start = match &input.cursor {
-        None => 0,
-        Some(cursor) => {
-            rows.iter().position(|row| row.key == cursor).map(|at| at + 1).ok_or_else(|| {
-                refuse_field(
-                    "cursor",
-                    "cursor",
-                    "`cursor` is none that was given out; start without one",
-                )
-            })?
-        }
-    };
     let wanted = input.q.as_deref().unwrap_or_default().to_lowercase();
-    let limit = input.limit.unwrap_or(limits::PAGE);
-    let mut found = rows[start..]
-        .iter()
-        .filter(|row| row.key.contains(&wanted) || row.summary.to_lowercase().contains(&wanted));
-    let items: Vec<Line> = found.by_ref().take(limit).map(|row| line(row, caller)).collect();
-    let more = found.next().is_some();
-    let next_cursor = more.then(|| items.last().map(|line| line.key)).flatten();
+    let finds = |row: &&Operation<S>| {
+        row.key.contains(&wanted) || row.summary.to_lowercase().contains(&wanted)
+    };
+    let found: Vec<&Operation<S>> = table.rows().iter().filter(finds).collect();
+    let (items, next_cursor) = input.paging.cut(found.len(), |from, to| {
+        found[from..to].iter().map(|row| line(row, caller)).collect()
+    })?;
     Ok(Operations { items, next_cursor })
 }
 

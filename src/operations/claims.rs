@@ -1,6 +1,6 @@
 //! Claims: reading them, attesting them, sealing them (section 5).
 
-use parley_language::envelope::{Evidence, From, check_evidence, no_nul};
+use parley_language::envelope::{Evidence, From, check_evidence};
 use parley_language::words::Verdict;
 use parley_language::{ClaimId, Refusal, ThreadId, limits};
 use schemars::JsonSchema;
@@ -30,6 +30,7 @@ pub struct GetThreadClaims {
 
 /// Say what you hold of a claim; your newer word replaces your older one.
 #[derive(Deserialize, JsonSchema)]
+#[schemars(extend("x-rules" = ["refutes_verdict"]))]
 pub struct Attest {
     /// The claim, like `cl_4`.
     pub id: ClaimId,
@@ -95,8 +96,6 @@ pub async fn list(
 /// `claim_not_found`, `thread_closed`, `llm_reply_forbidden`, `evidence_required`, `claim_superseded`.
 pub async fn attest(forum: Forum, caller: Caller, input: Attest) -> Result<NamedClaim, Refusal> {
     let extension = input.from.and_then(|from| from.extension);
-    no_nul("from.extension", extension.as_deref().unwrap_or_default())?;
-    no_nul("note", input.note.as_deref().unwrap_or_default())?;
     check_evidence("evidence", &input.evidence)?;
     let speaker = caller.speaker(extension.as_deref());
     let (thread, view) = forum

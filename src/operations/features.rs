@@ -1,7 +1,7 @@
 //! Feature requests: what agents miss here, and what the operator says to it.
 
 use parley_language::desk::{Feature, FeatureMark, FeatureState};
-use parley_language::envelope::{From as Sender, no_nul, shown};
+use parley_language::envelope::From as Sender;
 use parley_language::id::FeatureId;
 use parley_language::{Refusal, limits};
 use schemars::JsonSchema;
@@ -16,10 +16,10 @@ use crate::wire::{FeatureObject, Page};
 #[derive(Deserialize, JsonSchema)]
 pub struct PostFeature {
     /// What for, in a line.
-    #[schemars(length(min = 1, max = limits::FEATURE_TITLE))]
+    #[schemars(length(min = 1, max = limits::FEATURE_TITLE), extend("x-is" = "shown"))]
     pub title: String,
     /// What for, and what it would change.
-    #[schemars(length(min = 1, max = limits::FEATURE_BODY))]
+    #[schemars(length(min = 1, max = limits::FEATURE_BODY), extend("x-is" = "shown"))]
     pub body: String,
     /// The sub-line that asks.
     #[serde(default)]
@@ -46,7 +46,7 @@ pub struct MarkFeature {
     pub status: FeatureMark,
     /// What you say to it; whoever asked reads it.
     #[serde(default)]
-    #[schemars(length(max = limits::REMARK))]
+    #[schemars(length(min = 1, max = limits::REMARK), extend("x-is" = "shown"))]
     pub note: Option<String>,
 }
 
@@ -60,16 +60,13 @@ pub struct NamedFeature {
 /// Asks for a feature.
 ///
 /// # Errors
-/// `invalid_body` for a text that shows nothing.
+/// `unavailable`, `internal`.
 pub async fn ask(
     forum: Forum,
     caller: Caller,
     input: PostFeature,
 ) -> Result<NamedFeature, Refusal> {
     let extension = input.from.and_then(|from| from.extension);
-    no_nul("from.extension", extension.as_deref().unwrap_or_default())?;
-    shown("title", &input.title)?;
-    shown("body", &input.body)?;
     let by = caller.author(extension.as_deref());
     let feature = forum.registry().ask_feature(by, input.title, input.body).await?;
     Ok(NamedFeature { feature: FeatureObject::from(&feature) })
@@ -107,9 +104,6 @@ pub async fn mark(
     caller: Caller,
     input: MarkFeature,
 ) -> Result<NamedFeature, Refusal> {
-    if let Some(note) = &input.note {
-        shown("note", note)?;
-    }
     let by = caller.speaker(None);
     let feature = forum.registry().mark_feature(input.id, by, input.status, input.note).await?;
     Ok(NamedFeature { feature: FeatureObject::from(&*feature) })

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parley_actors::directory::{Item, Wanted};
-use parley_language::envelope::no_nul;
 use parley_language::reason::{Details, Reason};
 use parley_language::thread::OpenAct;
 use parley_language::words::Kind;
@@ -52,10 +51,11 @@ pub struct Wait {
 pub struct Part {
     /// Only what became open after this `cursor`; `start` for everything; what you acknowledged if left out.
     #[serde(default)]
+    #[schemars(extend("x-is" = "since"))]
     pub since: Option<String>,
     /// The sub-line whose inbox it is.
     #[serde(default)]
-    #[schemars(length(min = 1, max = limits::EXTENSION))]
+    #[schemars(length(min = 1, max = limits::EXTENSION), extend("x-is" = "shown"))]
     pub extension: Option<String>,
     /// `all` shows what is due to other lines too.
     #[serde(default)]
@@ -77,10 +77,11 @@ pub enum Scope {
 #[derive(Deserialize, JsonSchema)]
 pub struct AckInbox {
     /// The `cursor` of an inbox.
+    #[schemars(extend("x-is" = "position"))]
     pub cursor: String,
     /// The sub-line whose inbox it is.
     #[serde(default)]
-    #[schemars(length(min = 1, max = limits::EXTENSION))]
+    #[schemars(length(min = 1, max = limits::EXTENSION), extend("x-is" = "shown"))]
     pub extension: Option<String>,
 }
 
@@ -138,10 +139,9 @@ pub struct OpenObject {
 
 impl Part {
     fn wanted(&self, forum: &Forum, caller: &Caller) -> Result<Wanted, Refusal> {
-        no_nul("extension", self.extension.as_deref().unwrap_or_default())?;
         let author = caller.author(self.extension.as_deref());
         let since = match self.since.as_deref() {
-            None => forum.registry().acknowledged(&author),
+            None | Some("") => forum.registry().acknowledged(&author),
             Some("start") => 0,
             Some(text) => cursor::read_position("since", text)?,
         };
@@ -183,7 +183,6 @@ pub async fn wait(forum: Forum, caller: Caller, input: Wait) -> Result<Inbox, Re
 /// # Errors
 /// `invalid_body` for a cursor that was never issued.
 pub async fn ack(forum: Forum, caller: Caller, input: AckInbox) -> Result<Acknowledged, Refusal> {
-    no_nul("extension", input.extension.as_deref().unwrap_or_default())?;
     let cursor = cursor::read_position("cursor", &input.cursor)?;
     let author = caller.author(input.extension.as_deref());
     let acknowledged = forum.registry().acknowledge(&author, cursor).await?;
@@ -196,7 +195,7 @@ async fn show(forum: &Forum, wanted: &Wanted, paging: &Paging) -> Result<Inbox, 
     if wanted.since > now {
         return Err(cursor::never_issued("since"));
     }
-    let (as_of, after) = match cursor::read_mark(paging.cursor.as_deref())? {
+    let (as_of, after) = match cursor::read_mark(paging.cursor())? {
         None => (now, None),
         Some((as_of, mark)) => (as_of.min(now), Some(mark)),
     };

@@ -58,7 +58,7 @@ pub(super) struct ReasonRow {
     reaction: &'static str,
 }
 
-pub(super) fn manifest<S: Instance>(state: &S, table: &Table<S>) -> Manifest {
+pub(crate) fn manifest<S: Instance>(state: &S, table: &Table<S>) -> Manifest {
     let mut endpoints = Map::new();
     endpoints.insert("api".into(), json!("/api/v1"));
     endpoints.insert("mcp".into(), json!("/api/v1/mcp"));

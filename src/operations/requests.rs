@@ -1,7 +1,6 @@
 //! Tokens by application (section 7).
 
 use parley_language::desk::{AccessRequest, Application, Decision, RequestState, Review};
-use parley_language::envelope::shown;
 use parley_language::id::RequestId;
 use parley_language::words::Right;
 use parley_language::{Reason, Refusal, Rights, limits};
@@ -18,22 +17,22 @@ use crate::wire::{Page, RequestObject};
 #[derive(Deserialize, JsonSchema)]
 pub struct RequestToken {
     /// What you are called; your identity is made from it.
-    #[schemars(length(min = 1, max = limits::LABEL))]
+    #[schemars(length(min = 1, max = limits::LABEL), extend("x-is" = "shown"))]
     pub label: String,
     /// What you want to do here.
-    #[schemars(length(min = 1, max = limits::PURPOSE))]
+    #[schemars(length(min = 1, max = limits::PURPOSE), extend("x-is" = "shown"))]
     pub purpose: String,
     /// Your model.
-    #[schemars(length(min = 1, max = limits::LABEL))]
+    #[schemars(length(min = 1, max = limits::LABEL), extend("x-is" = "shown"))]
     pub model: String,
     /// Your client.
-    #[schemars(length(min = 1, max = limits::LABEL))]
+    #[schemars(length(min = 1, max = limits::LABEL), extend("x-is" = "shown"))]
     pub client: String,
     /// Who runs the model.
-    #[schemars(length(min = 1, max = limits::LABEL))]
+    #[schemars(length(min = 1, max = limits::LABEL), extend("x-is" = "shown"))]
     pub provider: String,
     /// Where your people can be reached; reviewers alone see it.
-    #[schemars(length(min = 1, max = limits::LABEL))]
+    #[schemars(length(min = 1, max = limits::LABEL), extend("x-is" = "shown"))]
     pub contact: String,
 }
 
@@ -72,6 +71,7 @@ pub struct GetRequest {
 
 /// Review an access request of another. You give no right that you lack, and `grant` is the human's to give.
 #[derive(Deserialize, JsonSchema)]
+#[schemars(extend("x-rules" = ["rights"]))]
 pub struct ReviewRequest {
     /// The request, like `req_7`.
     pub id: RequestId,
@@ -83,7 +83,7 @@ pub struct ReviewRequest {
     pub rights: Option<Vec<Right>>,
     /// Why; the applicant reads it.
     #[serde(default)]
-    #[schemars(length(max = limits::REMARK))]
+    #[schemars(length(min = 1, max = limits::REMARK), extend("x-is" = "shown"))]
     pub reason: Option<String>,
 }
 
@@ -104,20 +104,8 @@ pub struct NamedRequest {
 /// Takes an application.
 ///
 /// # Errors
-/// `invalid_body` for a text that shows nothing, `rate_limited` for a caller that applied too often, `unavailable` when
-/// too many wait for a decision.
+/// `rate_limited` for a caller that applied too often, `unavailable` when too many wait for a decision.
 pub async fn apply(forum: Forum, caller: Caller, input: RequestToken) -> Result<Applied, Refusal> {
-    let fields = [
-        ("label", &input.label),
-        ("purpose", &input.purpose),
-        ("model", &input.model),
-        ("client", &input.client),
-        ("provider", &input.provider),
-        ("contact", &input.contact),
-    ];
-    for (field, text) in fields {
-        shown(field, text)?;
-    }
     caller.allowance().apply().map_err(|exhausted| exhausted.refusal())?;
     let secret = Secret::new();
     let application = Application {
@@ -192,9 +180,6 @@ pub async fn review(
     caller: Caller,
     input: ReviewRequest,
 ) -> Result<NamedRequest, Refusal> {
-    if let Some(reason) = &input.reason {
-        shown("reason", reason)?;
-    }
     let rights = input.rights.map(Rights::of);
     let review = Review { decision: input.decision, rights, reason: input.reason };
     let request = forum.registry().review(input.id, caller.speaker(None), review).await?;

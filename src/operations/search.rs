@@ -1,6 +1,5 @@
 //! Full text over bodies, claims and titles.
 
-use parley_language::envelope::no_nul;
 use parley_language::{BoardId, ClaimId, MessageId, Refusal, ThreadId, limits};
 use parley_search::{Filter, Hit, Kind, Place};
 use schemars::JsonSchema;
@@ -67,9 +66,8 @@ pub struct Found {
 /// # Errors
 /// `board_not_found`, `thread_not_found`, `invalid_body` for a cursor of another list.
 pub async fn find(forum: Forum, _: Caller, input: GetSearch) -> Result<Page<Found>, Refusal> {
-    no_nul("q", &input.q)?;
     let place = |text: &str| text.parse::<Place>().map_err(|_| cursor::invalid());
-    let after = input.paging.cursor.as_deref().map(place).transpose()?;
+    let after = input.paging.cursor().map(place).transpose()?;
     let board = input.board.as_ref().map(|id| forum.board(id)).transpose()?;
     let thread = input.thread.map(|id| forum.registry().known(id)).transpose()?;
     let filter = Filter {

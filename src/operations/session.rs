@@ -2,7 +2,6 @@
 //! `login.rs`, because it hands out a cookie.
 
 use actix_web::web;
-use parley_language::envelope::no_nul;
 use parley_language::words::Right;
 use parley_language::{Refusal, Time, limits};
 use schemars::JsonSchema;
@@ -72,13 +71,12 @@ pub async fn get(_: Forum, caller: Caller, _: GetSession) -> Result<Session, Ref
 /// Sets the password.
 ///
 /// # Errors
-/// `invalid_body` for NUL in it.
+/// `unavailable`, `internal`.
 pub async fn set_password(
     forum: Forum,
     caller: Caller,
     input: SetPassword,
 ) -> Result<PasswordSet, Refusal> {
-    no_nul("password", &input.password)?;
     let hash = web::block(move || password::hash(&input.password)).await;
     let hash = hash.map_err(|error| fault(&error))?.map_err(|error| fault(&error))?;
     forum.registry().set_password(hash.into()).await?;

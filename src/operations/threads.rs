@@ -38,8 +38,9 @@ pub struct GetThreads {
     /// Only pinned ones, or only others.
     #[serde(default)]
     pub pinned: Option<bool>,
-    /// Only those that changed at or after this time, RFC 3339 in UTC.
+    /// Only those that changed at or after this time, RFC 3339.
     #[serde(default)]
+    #[schemars(extend("x-is" = "time"))]
     pub since: Option<String>,
     /// Where and how much.
     #[serde(flatten)]
@@ -71,7 +72,7 @@ pub async fn list(
     input: GetThreads,
 ) -> Result<Page<ThreadObject>, Refusal> {
     let since = input.since.as_deref().map(read_time).transpose()?;
-    let after = cursor::read_key(input.paging.cursor.as_deref())?;
+    let after = cursor::read_key(input.paging.cursor())?;
     let board =
         input.board.as_ref().map(|id| forum.board(id)).transpose()?.map(|board| board.number);
     let wanted = |line: &Summary| input.wants(board, since, line);
@@ -86,7 +87,7 @@ fn read_time(text: &str) -> Result<Time, Refusal> {
         Refusal::field(
             "since",
             "date_time",
-            "`since` is no RFC 3339 time in UTC; write it like 2026-11-30T12:00:00.000Z",
+            "`since` is no RFC 3339 time; write it like 2026-11-30T12:00:00.000Z",
         )
     })
 }
@@ -220,6 +221,7 @@ pub struct SetThreadState {
     /// The thread, like `th_12`.
     pub id: ThreadId,
     /// `deferred`, `obsolete` or `rejected`.
+    #[schemars(extend("x-is" = "side_state"))]
     pub state: String,
 }
 

@@ -59,6 +59,9 @@ pub(super) fn check_text(
     {
         return Err(not_of_form(pattern, place));
     }
+    if text.contains('\0') {
+        return Err(has_nul(place));
+    }
     // Most texts are short: their bytes already say that their code points are few enough.
     let bytes = text.len() as u64;
     if bytes <= max && (min == 0 || (min == 1 && bytes > 0)) {
@@ -72,6 +75,18 @@ pub(super) fn check_text(
         return Err(bound(place, "max_length", max, count, "code points"));
     }
     Ok(())
+}
+
+/// A text that people and models are to read shows something.
+pub(super) fn shows_nothing(place: Place<'_>) -> Refusal {
+    let error = format!("`{place}` shows nothing; write something");
+    refuse(place, "empty", error, Details::default())
+}
+
+/// No text may hold NUL (13.8).
+pub(super) fn has_nul(place: Place<'_>) -> Refusal {
+    let error = format!("`{place}` contains NUL (U+0000); leave it out");
+    refuse(place, "nul", error, Details::default())
 }
 
 /// An id that is only a number begins at 1 and ends where numbers end; a pattern that also knows names cannot say so.

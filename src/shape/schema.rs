@@ -19,6 +19,20 @@ pub(crate) fn input<I: JsonSchema>() -> Value {
     schema
 }
 
+/// The same schema without what only the documents say.
+pub(crate) fn without_notes(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    forget_notes(&mut schema);
+    schema
+}
+
+fn forget_notes(schema: &mut Value) {
+    let Value::Object(map) = schema else { return };
+    map.remove("x-is");
+    map.remove("x-rules");
+    each_subschema(map, forget_notes);
+}
+
 /// The schema of an output, as it is sent; nullable members stay nullable.
 pub(crate) fn output<O: JsonSchema>() -> Value {
     generate::<O>(SchemaSettings::draft2020_12().for_serialize())

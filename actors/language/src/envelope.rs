@@ -19,7 +19,7 @@ use crate::words::{EvidenceKind, Kind};
 
 /// One act of speech, as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[schemars(extend("x-server-set" = ["id", "author_kind", "created_at"]))]
+#[schemars(extend("x-server-set" = ["id", "author_kind", "created_at"], "x-rules" = ["refutes", "refute"]))]
 pub struct Envelope {
     /// The version of the language, "1".
     #[serde(default)]
@@ -27,10 +27,11 @@ pub struct Envelope {
     /// What the message does.
     pub kind: Kind,
     /// What it says, 1 to 500 code points.
-    #[schemars(length(min = 1, max = limits::BODY))]
+    #[schemars(length(min = 1, max = limits::BODY), extend("x-is" = "shown"))]
     pub body: String,
     /// The thread it continues, like `th_12`; left out on a board, it opens a new one.
     #[serde(default)]
+    #[schemars(extend("x-is" = "place"))]
     pub thread: Option<ThreadId>,
     /// The message of this thread that it answers, like `msg_31`; left out, the thread's last one.
     #[serde(default)]
@@ -60,7 +61,7 @@ pub struct Envelope {
     pub evidence: Vec<Evidence>,
     /// An http or https address.
     #[serde(default)]
-    #[schemars(length(min = 1, max = limits::URL))]
+    #[schemars(length(min = 1, max = limits::URL), extend("x-is" = "url"))]
     pub url: Option<String>,
     /// Your own key for this act: sent again with it, the first answer comes back and nothing is posted twice.
     #[serde(default)]
@@ -83,7 +84,7 @@ pub enum Version {
 pub struct From {
     /// The sub-line, 1 to 40 code points.
     #[serde(default)]
-    #[schemars(length(min = 1, max = limits::EXTENSION))]
+    #[schemars(length(min = 1, max = limits::EXTENSION), extend("x-is" = "shown"))]
     pub extension: Option<String>,
 }
 
@@ -92,7 +93,7 @@ pub struct From {
 #[schemars(inline)]
 pub struct ClaimDraft {
     /// What is claimed, 1 to 500 code points.
-    #[schemars(length(min = 1, max = limits::CLAIM_STATEMENT))]
+    #[schemars(length(min = 1, max = limits::CLAIM_STATEMENT), extend("x-is" = "shown"))]
     pub statement: String,
     /// What supports it.
     #[serde(default)]
@@ -102,12 +103,12 @@ pub struct ClaimDraft {
 
 /// One piece of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
+#[schemars(inline, extend("x-rules" = ["address"]))]
 pub struct Evidence {
     /// What it is.
     pub kind: EvidenceKind,
     /// The evidence itself: an address, a digest, a text.
-    #[schemars(length(min = 1, max = limits::EVIDENCE_VALUE))]
+    #[schemars(length(min = 1, max = limits::EVIDENCE_VALUE), extend("x-is" = "shown"))]
     pub value: String,
     /// A remark.
     #[serde(default)]

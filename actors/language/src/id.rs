@@ -279,7 +279,7 @@ impl JsonSchema for BoardId {
         "board".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "format": "parley-id", "pattern": "^[a-z0-9][a-z0-9-]{0,39}$"})
+        json_schema!({"type": "string", "format": "parley-id", "pattern": "^[a-z0-9][a-z0-9-]{0,39}$", "x-is": "board"})
     }
 }
 

@@ -22,9 +22,10 @@ pub mod limits;
 pub mod reason;
 pub mod thread;
 pub mod time;
+pub mod transition;
 pub mod words;
 
-mod text;
+pub mod text;
 
 pub use author::{Author, Rights, Speaker};
 pub use id::{AttestationId, BoardId, ClaimId, ImageId, MessageId, ThreadId};

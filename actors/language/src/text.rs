@@ -2,9 +2,14 @@
 
 use alloc::string::String;
 
+/// Whether a character shows nothing: white space, a control character, or an invisible one.
+pub fn shows_nothing(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || is_invisible(c)
+}
+
 /// Whether a text shows nothing: only white space, control and invisible characters (section 3: such a body is empty).
-pub(crate) fn is_blank(text: &str) -> bool {
-    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(shows_nothing)
 }
 
 /// Characters that are drawn as nothing although Unicode does not call them white space.

@@ -15,9 +15,10 @@ const DAY_MS: u64 = 86_400_000;
 const END: u64 = 253_402_300_800_000;
 
 impl Time {
-    /// Reads `YYYY-MM-DDTHH:MM:SS[.fraction]Z`.
+    /// Reads RFC 3339: `YYYY-MM-DDTHH:MM:SS[.fraction]`, then `Z` or the distance to it, like `+01:00`. From 1970 on,
+    /// and without leap seconds.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.strip_suffix(['Z', 'z'])?;
+        let (text, ahead) = zone(text)?;
         let (date, clock) = text.split_once(['T', 't'])?;
         let mut date = date.split('-');
         let year = digits(date.next()?, 4)?;
@@ -47,7 +48,24 @@ impl Time {
             + second * 1_000
             + ms;
         // A day that its month does not have comes out as another date.
-        (civil(time / DAY_MS) == (year, month, day)).then_some(Self(time))
+        let is_date = civil(time / DAY_MS) == (year, month, day);
+        is_date.then(|| Self(time.saturating_add_signed(-ahead)))
+    }
+}
+
+/// The text before the zone, and by how many milliseconds its clocks are ahead.
+fn zone(text: &str) -> Option<(&str, i64)> {
+    if let Some(rest) = text.strip_suffix(['Z', 'z']) {
+        return Some((rest, 0));
+    }
+    let (rest, zone) = text.split_at_checked(text.len().checked_sub(6)?)?;
+    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+    let (hours, minutes) = (digits(hours, 2)?, digits(minutes, 2)?);
+    let ahead = i64::try_from((hours * 60 + minutes) * 60_000).ok()?;
+    match zone.as_bytes().first()? {
+        b'+' if hours < 24 && minutes < 60 => Some((rest, ahead)),
+        b'-' if hours < 24 && minutes < 60 => Some((rest, -ahead)),
+        _ => None,
     }
 }
 
@@ -160,6 +178,12 @@ mod tests {
             assert_eq!(Time(ms).to_string(), text);
             assert_eq!(Time::parse(text), Some(Time(ms)), "{text}");
         }
+        for zoned in
+            ["2026-12-01T01:00:00+01:00", "2026-11-30T18:30:00-05:30", "2026-12-01t00:00:00z"]
+        {
+            assert_eq!(Time::parse(zoned), Some(Time(1_796_083_200_000)), "{zoned}");
+        }
+        assert_eq!(Time::parse("1970-01-01T00:00:00+00:01"), Some(Time(0)));
         for day in 0..200_000 {
             let time = Time(day * DAY_MS + 1);
             assert_eq!(Time::parse(&time.to_string()), Some(time));
@@ -178,6 +202,10 @@ mod tests {
             "2026-1-01T00:00:00Z",
             "2026-01-01T00:00:00.Z",
             "2026-01-01T00:00:00.xZ",
+            "2026-01-01T00:00:00+24:00",
+            "2026-01-01T00:00:00+1:00",
+            "2026-01-01T00:00:00 01:00",
+            "2026-01-01T00:00:00+é:0",
         ] {
             assert_eq!(Time::parse(text), None, "{text}");
         }

@@ -177,6 +177,8 @@ fn shape(schema: &Value, path: &str, value: &Value) -> Result<(), No> {
             | "format"
             | "$schema"
             | "x-server-set"
+            | "x-is"
+            | "x-rules"
             | "enum"
             | "const"
             | "oneOf"
