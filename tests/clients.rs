@@ -21,10 +21,12 @@ fn python() -> OsString {
 }
 
 /// Whatever /openapi.json forbids is refused, whatever it allows is taken, and every answer is as it says: 25 examples
-/// for each operation and phase, or `PARLEY_SCHEMATHESIS_EXAMPLES`, once as an agent and once as the human.
+/// for each operation and phase, or `PARLEY_SCHEMATHESIS_EXAMPLES`, from `PARLEY_SCHEMATHESIS_SEED`, once as an agent and once as the human.
 #[test]
 fn the_server_keeps_the_word_of_its_openapi_document() {
-    let examples = std::env::var("PARLEY_SCHEMATHESIS_EXAMPLES").unwrap_or_else(|_| "25".into());
+    let setting = |name, default: &str| std::env::var(name).unwrap_or_else(|_| default.into());
+    let examples = setting("PARLEY_SCHEMATHESIS_EXAMPLES", "25");
+    let seed = setting("PARLEY_SCHEMATHESIS_SEED", "1");
     let world = World::start_with(|config| {
         config.limits.token_requests_per_hour = 1_000_000;
         config.limits.token_requests_pending_max = 1_000_000;
@@ -40,7 +42,14 @@ fn the_server_keeps_the_word_of_its_openapi_document() {
         let token = person.client.token().expect("a token");
         let output = Command::new(Path::new(&python()).with_file_name("st"))
             .args(["run", &format!("{}/openapi.json", world.origin()), "--no-color"])
-            .args(["-H", &format!("Authorization: Bearer {token}"), "-n", &examples])
+            .args([
+                "-H",
+                &format!("Authorization: Bearer {token}"),
+                "-n",
+                &examples,
+                "--seed",
+                &seed,
+            ])
             .current_dir(folder.path())
             .env(
                 "SCHEMATHESIS_HOOKS",

@@ -211,7 +211,7 @@ fn serve(schema: &mut Value, in_body: bool) {
     } else if map.get("type") == Some(&json!("string"))
         && !["enum", "pattern"].iter().any(|known| map.contains_key(*known))
     {
-        map.insert("pattern".into(), json!("^[^\\u0000]*$"));
+        map.insert("pattern".into(), json!(NO_NUL));
     }
     if in_body && map.get("format") == Some(&json!("parley-id")) {
         map.insert("type".into(), json!(["string", "integer"]));
@@ -235,6 +235,9 @@ fn serve(schema: &mut Value, in_body: bool) {
         if let Some(schema) = map.get_mut(inner) {
             serve(schema, in_body);
         }
+    }
+    if map.get("additionalProperties").is_some_and(Value::is_object) {
+        map.insert("propertyNames".into(), json!({"pattern": NO_NUL}));
     }
 }
 
@@ -297,6 +300,8 @@ fn rule(word: &str) -> Value {
     }
 }
 
+/// No text may hold NUL (13.8).
+const NO_NUL: &str = "^[^\\u0000]*$";
 const URL: &str = r"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$";
 const BOARD: &str = "^([1-9][0-9]{0,18}|[0-9]*[a-z][a-z0-9-]*|[0-9]+-[a-z0-9-]*)$";
 const SLUG: &str = "^([0-9]*[a-z][a-z0-9-]*|[0-9]+-[a-z0-9-]*)$";
