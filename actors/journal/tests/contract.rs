@@ -62,6 +62,7 @@ on_every_engine!(
     racing_references_have_one_winner,
     many_tasks_on_many_streams,
     numbers_are_located,
+    records_have_positions,
     notes_are_the_newest,
     followers_wake,
     after_is_bounded,
@@ -302,6 +303,29 @@ async fn numbers_are_located(journal: Arc<dyn Journal>) {
     assert_eq!(journal.locate(numbered(2, 9)).await, Ok(Some(31)));
     assert_eq!(journal.locate(numbered(2, 2)).await, Ok(None));
     assert_eq!(journal.locate(numbered(1, 3)).await, Ok(None));
+}
+
+async fn records_have_positions(journal: Arc<dyn Journal>) {
+    let last = |expected, count: usize, number| Append {
+        stream: stream(number),
+        expected,
+        records: (0..count).map(|at| record(&format!("{number}/{at}"))).collect(),
+        note: None,
+    };
+    put(&*journal, last(0, 3, 41)).await.unwrap();
+    put(&*journal, last(0, 2, 42)).await.unwrap();
+    put(&*journal, last(3, 2, 41)).await.unwrap();
+    let all = journal.after(0, 100).await.unwrap();
+    let mut asked: Vec<_> = all.iter().map(|stored| (stored.stream, stored.seq)).collect();
+    let mut expected: Vec<_> = all.iter().map(|stored| Some(stored.position)).collect();
+    assert_eq!(asked.len(), 7);
+    // In any order, twice, and beside what is not there.
+    asked.reverse();
+    expected.reverse();
+    asked.extend([(stream(41), 5), asked[0], (stream(43), 0)]);
+    expected.extend([None, expected[0], None]);
+    assert_eq!(journal.positions(asked).await.unwrap(), expected);
+    assert_eq!(journal.positions(Vec::new()).await.unwrap(), []);
 }
 
 async fn notes_are_the_newest(journal: Arc<dyn Journal>) {
