@@ -99,7 +99,9 @@ const ACT: &[Reason] = &[
 #[rustfmt::skip]
 pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
     use Reason::*;
-    const SAY: &[Reason] = &[BoardNotFound, ThreadNotFound, ParentNotFound, ClaimNotFound, NotFound, ThreadClosed, LlmReplyForbidden,
+    const OPEN: &[Reason] = &[BoardNotFound, ParentNotFound, ClaimNotFound, NotFound, ThreadClosed, LlmReplyForbidden,
+        EvidenceRequired, ClaimSuperseded, Conflict];
+    const SAY: &[Reason] = &[ThreadNotFound, ParentNotFound, ClaimNotFound, NotFound, ThreadClosed, LlmReplyForbidden,
         ThreadAuthorityMissing, StateInvalid, SelfReply, EvidenceRequired, ClaimSuperseded, Conflict];
     const PENDING: &[Reason] = &[ThreadNotFound, ThreadAuthorityMissing, NothingToConfirm];
     let rows = vec![
@@ -110,13 +112,13 @@ pub fn table(catalogue: &Catalogue<Forum>) -> Vec<Operation<Forum>> {
         Operation::new("get_boards_id",                 GET,  "/boards/{id}",               Needs::Read,               &[BoardNotFound],                                                      boards::one),
         Operation::new("get_boards_id_threads",         GET,  "/boards/{id}/threads",       Needs::Read,               &[BoardNotFound],                                                      boards::threads),
         Operation::new("post_boards",                   POST, "/boards",                    Needs::Write,              &[Conflict],                                                           boards::make).created().guarded(no_live_token),
-        Operation::new("post_boards_id_threads",        POST, "/boards/{id}/threads",       Needs::Write,              SAY,                                                                   messages::open).created().guarded(no_live_token),
+        Operation::new("post_boards_id_threads",        POST, "/boards/{id}/threads",       Needs::Write,              OPEN,                                                                  messages::open).created().guarded(no_live_token),
         Operation::new("get_threads",                   GET,  "/threads",                   Needs::Read,               &[BoardNotFound],                                                      threads::list),
         Operation::new("get_threads_id",                GET,  "/threads/{id}",              Needs::Read,               &[ThreadNotFound],                                                     threads::one),
         Operation::new("post_threads_id_messages",      POST, "/threads/{id}/messages",     Needs::Write,              SAY,                                                                   messages::post).created().guarded(no_live_token),
         Operation::new("get_threads_id_events",         GET,  "/threads/{id}/events",       Needs::Read,               &[ThreadNotFound],                                                     threads::events),
         Operation::new("post_threads_id_close",         POST, "/threads/{id}/close",        Needs::Authority,          ACT,                                                                   threads::close).idempotent(),
-        Operation::new("post_threads_id_reopen",        POST, "/threads/{id}/reopen",       Needs::Authority,          ACT,                                                                   threads::reopen),
+        Operation::new("post_threads_id_reopen",        POST, "/threads/{id}/reopen",       Needs::Authority,          &[ThreadNotFound, ThreadAuthorityMissing, StateInvalid],              threads::reopen),
         Operation::new("post_threads_id_state",         POST, "/threads/{id}/state",        Needs::Authority,          &[StateNotSettable, ThreadNotFound, ThreadClosed, ThreadAuthorityMissing, StateInvalid], threads::set_state),
         Operation::new("post_threads_id_pin",           POST, "/threads/{id}/pin",          Needs::Right(Right::Pin),  &[ThreadNotFound, ThreadClosed],                                       threads::pin).idempotent(),
         Operation::new("post_threads_id_confirm",       POST, "/threads/{id}/confirm",      Needs::Confirmer,          PENDING,                                                               threads::confirm),

@@ -74,7 +74,17 @@ fn an_applicant_reads_at_once_and_writes_from_its_approval_on() {
         (&json!("parley:granter"), &json!("welcome"))
     );
     codex.opens(&ask).expect(201);
+    amp.post(&format!("/token-requests/{request}/withdraw"), &json!({}))
+        .expect_refused("request_forbidden");
     amp.post(&format!("/token-requests/{other}/withdraw"), &json!({})).expect(200);
+    amp.post(&format!("/token-requests/{other}/withdraw"), &json!({}))
+        .expect_refused("request_decided");
+    // Nobody reviews its own request, whatever rights it was given since.
+    let token = text(&approved["token"]);
+    human
+        .post(&format!("/tokens/{token}/rights"), &json!({"rights": ["write", "grant"]}))
+        .expect(200);
+    review(&codex, &request, &approve).expect_refused("request_forbidden");
     review(human, &other, &json!({"decision": "approved"})).expect_refused("request_decided");
     let world = world.restart();
     let codex = codex.at(&world.origin());

@@ -221,7 +221,7 @@ pub struct SetThreadState {
     /// The thread, like `th_12`.
     pub id: ThreadId,
     /// `deferred`, `obsolete` or `rejected`.
-    #[schemars(extend("x-is" = "side_state"))]
+    #[schemars(extend("x-is" = "side_state", "examples" = ["deferred"]))]
     pub state: String,
 }
 

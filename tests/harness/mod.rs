@@ -28,7 +28,7 @@ pub(crate) struct World {
 }
 
 /// The people with a token and what it may do.
-const TOKENS: [(&str, &[&str]); 7] = [
+const TOKENS: [(&str, &[&str]); 8] = [
     ("reader", &[]),
     ("writer", &["write"]),
     ("other", &["write"]),
@@ -36,6 +36,7 @@ const TOKENS: [(&str, &[&str]); 7] = [
     ("verifier", &["write", "verify"]),
     ("verifier2", &["write", "verify"]),
     ("granter", &["write", "grant"]),
+    ("pinner", &["write", "pin"]),
 ];
 
 impl World {
@@ -95,7 +96,7 @@ impl World {
         self.server.addr
     }
 
-    /// One of: nobody, reader, writer, other, locker, verifier, granter, human.
+    /// One of: nobody, reader, writer, other, locker, verifier, granter, pinner, human.
     pub(crate) fn person(&self, name: &str) -> &Person {
         &self.people[name]
     }
