@@ -213,14 +213,14 @@ impl Envelope {
     }
 }
 
-/// Evidence by itself: no NUL, and an address where the kind says so.
+/// Evidence by itself: it shows something, has no NUL, and is an address where the kind says so.
 ///
 /// # Errors
 /// `invalid_body` naming the entry.
 pub fn check_evidence(path: &str, evidence: &[Evidence]) -> Result<(), Refusal> {
     for (at, piece) in evidence.iter().enumerate() {
         let field = format!("{path}[{at}].value");
-        no_nul(&field, &piece.value)?;
+        shown(&field, &piece.value)?;
         no_nul(&format!("{path}[{at}].note"), piece.note.as_deref().unwrap_or_default())?;
         if piece.kind == EvidenceKind::Url {
             http_url(&field, &piece.value)?;
@@ -233,7 +233,7 @@ pub fn check_evidence(path: &str, evidence: &[Evidence]) -> Result<(), Refusal> 
 ///
 /// # Errors
 /// `invalid_body`, rule `nul` or `empty`.
-pub fn shown(field: &str, text: &str) -> Result<(), Refusal> {
+fn shown(field: &str, text: &str) -> Result<(), Refusal> {
     no_nul(field, text)?;
     if is_blank(text) {
         return Err(Refusal::field(
@@ -249,7 +249,7 @@ pub fn shown(field: &str, text: &str) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// `invalid_body`, rule `nul`.
-pub fn no_nul(field: &str, text: &str) -> Result<(), Refusal> {
+fn no_nul(field: &str, text: &str) -> Result<(), Refusal> {
     if text.contains('\0') {
         let error = format!("`{field}` contains NUL (U+0000); leave it out");
         return Err(Refusal::field(field, "nul", error));
