@@ -74,7 +74,8 @@ impl Paging {
         numbers: std::ops::RangeInclusive<u64>,
         mut find: impl FnMut(u64) -> Option<T>,
     ) -> Result<(Vec<T>, Option<String>), Refusal> {
-        let from = cursor::read_count(self.cursor())? as u64 + 1;
+        let seen = cursor::read_count(self.cursor())? as u64;
+        let from = seen.saturating_add(1);
         let mut items = Vec::new();
         for number in from.max(*numbers.start())..=*numbers.end() {
             let Some(item) = find(number) else { continue };

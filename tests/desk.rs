@@ -100,6 +100,9 @@ fn an_applicant_reads_at_once_and_writes_from_its_approval_on() {
         assert_eq!(found, expected, "{state}");
     }
     human.get("/token-requests?status=lost").expect_refused("invalid_body");
+    // A cursor beyond everything is an empty page, however large it is.
+    let end = human.get("/token-requests?cursor=nffffffffffffffff").expect(200);
+    assert_eq!(ids(&end), [""; 0]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The desk actor: boards, tokens, access requests and feature requests, one act at a time. Its stream is short, so it is read whole at the start.
+//! The desk actor: boards, tokens, access requests and feature requests, one act at a time. Its stream is short, so it is
+//! read whole at the start.
 //!
 //! Readers never ask the actor: they look at [`Shelves`], which it fills after an event is durable.
 
@@ -206,10 +207,7 @@ impl Handler<AskDesk> for DeskActor {
     type Result = AtomicResponse<Self, Outcome>;
 
     fn handle(&mut self, ask: AskDesk, _: &mut Self::Context) -> Self::Result {
-        let stale = self.stale;
-        let (journal, shelves) = (Arc::clone(&self.journal), Arc::clone(&self.shelves));
-        let fresh = async move { if stale { Some(read(&*journal, &shelves).await) } else { None } };
-        let asked = fresh.into_actor(self).then(move |fresh, desk, _| {
+        let asked = self.fresh().into_actor(self).then(move |fresh, desk, _| {
             let decided = desk
                 .refresh(fresh)
                 .and_then(|()| desk.desk.decide(ask.act, ask.at).map_err(No::Refused));
@@ -241,17 +239,23 @@ impl Handler<Refresh> for DeskActor {
     type Result = AtomicResponse<Self, ()>;
 
     fn handle(&mut self, _: Refresh, _: &mut Self::Context) -> Self::Result {
-        let stale = self.stale;
-        let (journal, shelves) = (Arc::clone(&self.journal), Arc::clone(&self.shelves));
-        let fresh = async move { if stale { Some(read(&*journal, &shelves).await) } else { None } };
         // If it cannot be read, the next act says so.
-        let done = fresh.into_actor(self).map(|fresh, desk, _| drop(desk.refresh(fresh)));
+        let done = self.fresh().into_actor(self).map(|fresh, desk, _| drop(desk.refresh(fresh)));
         AtomicResponse::new(Box::pin(done))
     }
 }
 
+/// The desk and how many records it has, read anew; none if what is known is what is stored.
+type Fresh = Option<Result<(Desk, u64), ReadError>>;
+
 impl DeskActor {
-    fn refresh(&mut self, fresh: Option<Result<(Desk, u64), ReadError>>) -> Result<(), No> {
+    fn fresh(&self) -> impl Future<Output = Fresh> + use<> {
+        let stale = self.stale;
+        let (journal, shelves) = (Arc::clone(&self.journal), Arc::clone(&self.shelves));
+        async move { if stale { Some(read(&*journal, &shelves).await) } else { None } }
+    }
+
+    fn refresh(&mut self, fresh: Fresh) -> Result<(), No> {
         match fresh {
             None => Ok(()),
             Some(Ok((desk, length))) => {

@@ -65,6 +65,8 @@ pub struct Desk {
     tokens: BTreeMap<u64, Token>,
     lines: BTreeMap<Arc<str>, TokenId>,
     requests: BTreeMap<u64, AccessRequest>,
+    /// The request that a token came with.
+    applied: BTreeMap<TokenId, RequestId>,
     undecided: usize,
     features: BTreeMap<u64, Feature>,
 }
@@ -216,6 +218,7 @@ impl Desk {
             DeskEvent::AccessRequested { request, token } => {
                 self.hold(token);
                 self.requests.insert(request.id.number, request.clone());
+                self.applied.insert(request.token, request.id);
                 self.undecided += 1;
             }
             DeskEvent::RequestReviewed(reviewed) => {
@@ -332,9 +335,7 @@ impl Desk {
 
     /// The request that a token came with; a token that was issued directly has none.
     pub fn request_of(&self, token: TokenId) -> Option<&AccessRequest> {
-        // Requests are made in the order of their tokens.
-        let after = |request: &&AccessRequest| request.token.number >= token.number;
-        self.requests.values().find(after).filter(|request| request.token == token)
+        self.find_request(*self.applied.get(&token)?)
     }
 
     /// All feature requests, by number.
