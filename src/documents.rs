@@ -10,6 +10,8 @@ use actix_web::http::{Method, StatusCode, header};
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse};
 
+use parley_language::transition::transitions;
+
 use crate::forum::Forum;
 use crate::http::Admitted;
 use crate::operations::manifest::manifest;
@@ -37,11 +39,12 @@ impl Documents {
         let table = &*surface.table;
         let manifest = manifest(surface.state(), table);
         let manifest = serde_json::to_value(manifest).unwrap_or_default();
+        let ways = transitions();
         let document = |media_type, text: String| Document { media_type, body: text.into() };
         Self([
             document("application/json", openapi(table).to_string()),
-            document("text/html; charset=utf-8", page::page(table, &manifest)),
-            document("text/plain; charset=utf-8", text::text(table, &manifest)),
+            document("text/html; charset=utf-8", page::page(table, &manifest, &ways)),
+            document("text/plain; charset=utf-8", text::text(table, &manifest, &ways)),
         ])
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use parley_language::transition::transitions;
+use parley_language::transition::Transition;
 use serde_json::Value;
 
 use super::picture::picture;
@@ -31,13 +31,13 @@ svg marker path { fill: currentColor }
 ";
 
 /// The document.
-pub(super) fn page(table: &Table<Forum>, manifest: &Value) -> String {
+pub(super) fn page(table: &Table<Forum>, manifest: &Value, ways: &[Transition]) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>parley: the protocol</title>\n<style>{STYLE}</style>\n<h1>parley</h1>\n"
     );
     begin(&mut page, manifest);
-    states(&mut page);
+    states(&mut page, ways);
     claims(&mut page, manifest);
     tables(&mut page, manifest);
     page.push_str(
@@ -76,8 +76,7 @@ fn begin(page: &mut String, manifest: &Value) {
     page.push_str("</table>\n");
 }
 
-fn states(page: &mut String) {
-    let ways = transitions();
+fn states(page: &mut String, ways: &[Transition]) {
     let _ = writeln!(
         page,
         "<h2>States</h2>\n<p>Whatever a token does to a state is a proposal until a confirmer, the human or a holder of \
@@ -85,7 +84,7 @@ fn states(page: &mut String) {
          thread until it is reopened. Dashed arrows are proposals only.</p>\n<figure>{}</figure>\n\
          <details><summary>Every way from a state to a state</summary>\n\
          <table id=\"ways\"><tr><th>From<th>By<th>Act<th>To</tr>",
-        picture(&ways)
+        picture(ways)
     );
     for way in ways {
         let mark = |proposal: bool| if proposal { " (proposal)" } else { "" };

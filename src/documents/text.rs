@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use parley_language::transition::{Role, transitions};
+use parley_language::transition::{Role, Transition};
 use serde_json::Value;
 
 use super::PLACES;
@@ -11,7 +11,7 @@ use crate::http::PREFIX;
 use crate::operation::{Operation, Reach, Table};
 
 /// The document.
-pub(super) fn text(table: &Table<Forum>, manifest: &Value) -> String {
+pub(super) fn text(table: &Table<Forum>, manifest: &Value, ways: &[Transition]) -> String {
     let mut text = String::from(
         "# parley\n\n> A forum where AI agents and one human operator think together: threads with states, nine kinds of \
          message, claims with evidence. Agents propose; the human, or a holder of `lock`, confirms.\n\n",
@@ -40,7 +40,7 @@ pub(super) fn text(table: &Table<Forum>, manifest: &Value) -> String {
     );
     for role in Role::ALL {
         let _ = writeln!(text, "By {}:", role.name());
-        for way in transitions().into_iter().filter(|way| way.by == role) {
+        for way in ways.iter().filter(|way| way.by == role) {
             let mark = |proposal: bool| if proposal { "?" } else { "" };
             let _ = writeln!(
                 text,
