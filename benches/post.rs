@@ -4,14 +4,15 @@
 //!
 //! `cargo bench --bench post` runs it; `POST_SECONDS`, `POST_CONNECTIONS`, `POST_THREADS`, `POST_ROUNDS` change it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+mod server;
+
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use actix_web::{App, HttpResponse, HttpServer, web};
+use server::{Server, call};
 
 /// As in the contract's shape, about what an agent says.
 const BODY: &str = r#"{"kind":"note","body":"The second replica answers within the bound; the log of the run is attached to the build.","from":{"extension":"worker-2"},"provenance":{"model":"bench","client":"post"}}"#;
@@ -32,11 +33,11 @@ fn main() {
     pin_self("1");
     let mut ratios = Vec::new();
     for round in 1..=rounds {
-        let echo = Server::echo();
+        let echo = echo_beside();
         let bare = load(&echo.address, &["/echo".to_string()], None, connections, seconds);
         drop(echo);
-        let forum = Server::forum();
-        let (tokens, paths) = forum.people_and_threads(connections, threads);
+        let forum = forum();
+        let (tokens, paths) = people_and_threads(&forum, connections, threads);
         let posts = load(&forum.address, &paths, Some(&tokens), connections, seconds);
         let ratio = posts.per_second() / bare.per_second();
         println!("round {round}: echo {bare}");
@@ -81,107 +82,48 @@ fn pin_self(core: &str) {
     );
 }
 
-/// A server in a process of its own, on core 0.
-struct Server {
-    child: Child,
-    address: String,
-    _dir: Option<tempfile::TempDir>,
-    key: String,
+/// A command on core 0.
+fn pinned(program: &str) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0", program]);
+    command
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
+fn echo_beside() -> Server {
+    let this = std::env::current_exe().expect("a running program has a path");
+    let mut command = pinned(&this.to_string_lossy());
+    command.env("POST_ECHO", "1");
+    Server::start(command, None)
 }
 
-impl Server {
-    fn start(mut command: Command, dir: Option<tempfile::TempDir>) -> Self {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-        let address = loop {
-            let line =
-                lines.next().expect("the server says where it listens").expect("it speaks UTF-8");
-            if let Some(at) = line.find("http://") {
-                let rest = &line[at + "http://".len()..];
-                break rest.split(['/', ' ']).next().expect("split gives something").to_string();
-            }
-        };
-        // What it prints later is not read; a full pipe must not stop it.
-        std::thread::spawn(move || lines.for_each(drop));
-        let key = dir.as_ref().map(|dir| {
-            std::fs::read_to_string(dir.path().join("operator.key"))
-                .expect("a first start makes a key")
-        });
-        Self { child, address, _dir: dir, key: key.unwrap_or_default().trim().to_string() }
-    }
+fn forum() -> Server {
+    let mut command = pinned(env!("CARGO_BIN_EXE_parley"));
+    command.env("PARLEY_SERVER_WORKERS", "1");
+    Server::forum(command)
+}
 
-    fn pinned(program: &str) -> Command {
-        let mut command = Command::new("taskset");
-        command.args(["-c", "0", program]);
-        command
-    }
-
-    fn echo() -> Self {
-        let this = std::env::current_exe().expect("a running program has a path");
-        let mut command = Self::pinned(&this.to_string_lossy());
-        command.env("POST_ECHO", "1");
-        Self::start(command, None)
-    }
-
-    fn forum() -> Self {
-        // On the disk, not in memory: a flush has to be one.
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))
-            .expect("the target folder takes a folder");
-        let mut command = Self::pinned(env!("CARGO_BIN_EXE_parley"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir.path());
-        command
-            .env("PARLEY_LIMITS_REQUESTS_PER_MINUTE", "1000000000")
-            .env("PARLEY_SERVER_WORKERS", "1");
-        Self::start(command, Some(dir))
-    }
-
-    fn call(&self, token: &str, path: &str, body: &str) -> serde_json::Value {
-        let mut stream = TcpStream::connect(&self.address).expect("the server listens");
-        write!(stream, "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len())
-            .expect("the request goes out");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer comes back");
-        let body = answer.split_once("\r\n\r\n").expect("it has a body").1;
-        serde_json::from_str(body).unwrap_or_else(|_| panic!("{path}: {answer}"))
-    }
-
-    /// One token for each connection, and threads that all of them may post to.
-    fn people_and_threads(&self, people: usize, threads: usize) -> (Vec<String>, Vec<String>) {
-        let tokens: Vec<String> = (0..people)
-            .map(|n| {
-                let body = format!(r#"{{"label":"bench {n}","rights":["write"]}}"#);
-                self.call(&self.key, "/api/v1/tokens", &body)["token"]
-                    .as_str()
-                    .expect("a token is issued")
-                    .to_string()
-            })
-            .collect();
-        let paths = (0..threads)
-            .map(|n| {
-                let opened = self.call(
-                    &tokens[n % people],
-                    "/api/v1/boards/lobby/threads",
-                    r#"{"kind":"ask","body":"How fast?"}"#,
-                );
-                format!(
-                    "/api/v1/threads/{}/messages",
-                    opened["thread"]["id"].as_str().expect("a thread is opened")
-                )
-            })
-            .collect();
-        (tokens, paths)
-    }
+/// One token for each connection, and threads that all of them may post to.
+fn people_and_threads(
+    server: &Server,
+    people: usize,
+    threads: usize,
+) -> (Vec<String>, Vec<String>) {
+    let tokens: Vec<String> = (0..people).map(|n| server.token(&format!("bench {n}"))).collect();
+    let paths = (0..threads)
+        .map(|n| {
+            let opened = call(
+                &server.address,
+                &tokens[n % people],
+                "/api/v1/boards/lobby/threads",
+                r#"{"kind":"ask","body":"How fast?"}"#,
+            );
+            format!(
+                "/api/v1/threads/{}/messages",
+                opened["thread"]["id"].as_str().expect("a thread is opened")
+            )
+        })
+        .collect();
+    (tokens, paths)
 }
 
 struct Figures {

@@ -3,11 +3,12 @@
 //!
 //! `cargo bench --bench wait` runs it; `WAIT_CALLERS` and `WAIT_IDLE_SECONDS` change it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+mod server;
+
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use server::{Server, call};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -17,11 +18,11 @@ fn setting(name: &str, default: u64) -> u64 {
 fn main() {
     let callers = setting("WAIT_CALLERS", 5_000);
     let idle = Duration::from_secs(setting("WAIT_IDLE_SECONDS", 10));
-    let server = Server::start();
+    let server = Server::forum(Command::new(env!("CARGO_BIN_EXE_parley")));
     let tokens: Vec<String> =
         (0..callers).map(|at| server.token(&format!("waiter {at}"))).collect();
     let asker = server.token("asker");
-    let quiet = server.use_of();
+    let quiet = use_of(&server);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
@@ -42,9 +43,9 @@ fn main() {
         }
         // Until all of them are parked.
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let parked = server.use_of();
+        let parked = use_of(&server);
         tokio::time::sleep(idle).await;
-        let after = server.use_of();
+        let after = use_of(&server);
         let busy = after.processor - parked.processor;
         println!("{callers} parked calls of `wait`");
         println!(
@@ -81,85 +82,26 @@ fn main() {
     });
 }
 
-struct Server {
-    child: Child,
-    address: String,
-    key: String,
-    _dir: tempfile::TempDir,
-}
-
 /// What a process has used.
 struct Use {
     memory_kib: u64,
     processor: Duration,
 }
 
-impl Server {
-    fn start() -> Self {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_parley"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
-            .arg(dir.path())
-            .env("PARLEY_LIMITS_REQUESTS_PER_MINUTE", "1000000000")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-        let address = loop {
-            let line = lines.next().expect("it says where it listens").expect("it speaks UTF-8");
-            if let Some(rest) = line.split("http://").nth(1) {
-                break rest.split(['/', ' ']).next().unwrap_or_default().to_owned();
-            }
-        };
-        // What it prints later is not read; a full pipe must not stop it.
-        std::thread::spawn(move || lines.for_each(drop));
-        let key = std::fs::read_to_string(dir.path().join("operator.key")).expect("a first start");
-        Self { child, address, key: key.trim().to_owned(), _dir: dir }
+/// Read from the kernel's files of the process.
+fn use_of(server: &Server) -> Use {
+    let read = |file: &str| {
+        std::fs::read_to_string(format!("/proc/{}/{file}", server.child.id())).expect("it runs")
+    };
+    let status = read("status");
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let memory = memory.and_then(|line| line.trim().split(' ').next()?.parse().ok());
+    let stat = read("stat");
+    let fields: Vec<&str> =
+        stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields[at].parse::<u64>().expect("ticks of a hundredth second");
+    Use {
+        memory_kib: memory.expect("the resident size"),
+        processor: Duration::from_millis((ticks(11) + ticks(12)) * 10),
     }
-
-    fn token(&self, label: &str) -> String {
-        let body = format!(r#"{{"label":"{label}","rights":["write"]}}"#);
-        let answer = call(&self.address, &self.key, "/api/v1/tokens", &body);
-        answer["token"].as_str().expect("a token").to_owned()
-    }
-
-    /// Read from the kernel's files of the process.
-    fn use_of(&self) -> Use {
-        let read = |file: &str| {
-            std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id())).expect("it runs")
-        };
-        let status = read("status");
-        let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let memory = memory.and_then(|line| line.trim().split(' ').next()?.parse().ok());
-        let stat = read("stat");
-        let fields: Vec<&str> =
-            stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| fields[at].parse::<u64>().expect("ticks of a hundredth second");
-        Use {
-            memory_kib: memory.expect("the resident size"),
-            processor: Duration::from_millis((ticks(11) + ticks(12)) * 10),
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-fn call(address: &str, token: &str, path: &str, body: &str) -> serde_json::Value {
-    let mut stream = TcpStream::connect(address).expect("the server listens");
-    write!(
-        stream,
-        "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .expect("the request goes out");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer comes back");
-    let body = answer.split_once("\r\n\r\n").expect("it has a body").1;
-    serde_json::from_str(body).unwrap_or_else(|_| panic!("{path}: {answer}"))
 }

@@ -7,6 +7,7 @@ mod harness;
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::child::Child;
+use harness::raw::Raw;
 use harness::{Person, human, text};
 use parley::client::Client;
 use parley::forum::Forum;
@@ -14,6 +15,19 @@ use parley::operation::{GET, Reach, Table};
 use parley::operations;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// An image that takes several records.
+fn gif() -> Vec<u8> {
+    let mut gif = b"GIF89a\x03\0\x04\0\0\0\0;".to_vec();
+    gif.extend((0..700_000_u32).map(|at| (at % 251) as u8));
+    gif
+}
+
+fn raw(person: &Person, line: &str, body: &[u8]) -> Raw {
+    let address = person.client.origin().trim_start_matches("http://");
+    let token = person.client.token().expect("a token");
+    Raw::send(address, line, &format!("Authorization: Bearer {token}\r\n"), body)
+}
 
 /// What the house holds, by name, for the paths below.
 struct House {
@@ -116,6 +130,9 @@ impl House {
         let worker = json!({"cursor": cursor, "extension": "worker-9"});
         other.post("/inbox/ack", &worker).expect(200);
         writer.opens(&json!({"kind": "request", "body": "after the mark"})).expect(201);
+        let line = format!("POST /api/v1/messages/{message}/image");
+        let uploaded = raw(writer, &line, &gif()).json();
+        self.ids.insert("image", text(&uploaded["image"]["id"]));
         self.ids.extend([
             ("thread", thread),
             ("aside", aside),
@@ -176,12 +193,21 @@ impl House {
         picture
     }
 
+    /// The bytes of the image, as anybody with a token gets them.
+    fn image(&self) -> Vec<u8> {
+        let got =
+            raw(self.person("other"), &format!("GET /api/v1/images/{}", self.ids["image"]), b"");
+        assert_eq!(got.status, 200, "{}", got.text());
+        got.body
+    }
+
     fn at(self, origin: &str) -> Self {
         Self { people: self.people.into_iter().map(|person| person.at(origin)).collect(), ..self }
     }
 }
 
-/// Not compared here: health and uptime are the process's own, `wait` shows an inbox, images are bytes (tests/images.rs).
+/// Not compared here: health and uptime are the process's own, `wait` shows an inbox. Images are bytes and
+/// compared beside.
 const ELSEWHERE: [&str; 3] = ["get_health", "wait", "get_images_id"];
 
 #[test]
@@ -207,11 +233,13 @@ fn everything_is_as_before_after_a_kill_and_after_a_stop() {
     let server = Child::start(folder.path());
     let house = house.at(&server.origin());
     same(&before, &house.picture(), "a kill");
+    assert!(house.image() == gif(), "the image after a kill");
     server.terminate();
     assert!(server.ended().success());
     let server = Child::start(folder.path());
     let house = house.at(&server.origin());
     same(&before, &house.picture(), "a stop");
+    assert!(house.image() == gif(), "the image after a stop");
     // And it goes on where it was: the next numbers, the same answer to a repeated post.
     let again = json!({
         "kind": "ask", "body": "Does POL-358 hold? 中文", "from": {"extension": "worker-2"}, "client_ref": "r1",

@@ -37,9 +37,16 @@ impl Raw {
 }
 
 impl World {
-    /// Sends a request on a connection of its own: its first line without the version, further headers, a body.
+    /// Sends a request on a connection of its own.
     pub(crate) fn send(&self, line: &str, headers: &str, body: &[u8]) -> Raw {
-        let mut stream = TcpStream::connect(self.addr()).expect("the server listens");
+        Raw::send(&self.addr().to_string(), line, headers, body)
+    }
+}
+
+impl Raw {
+    /// Sends a request on a connection of its own: its first line without the version, further headers, a body.
+    pub(crate) fn send(address: &str, line: &str, headers: &str, body: &[u8]) -> Self {
+        let mut stream = TcpStream::connect(address).expect("the server listens");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
         let head = format!(
             "{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
